@@ -48,14 +48,10 @@ class MinimaxAgent(Agent):
         network: np.ndarray | None = None,
         **settings: Unpack[AgentSettings],
     ) -> None:
-        """Bind the agent to a ruleset and a limit; the first search allocates memory.
+        """Bind the agent to a ruleset and a depth or time; settings of :class:`Agent`.
 
-        Args:
-            ruleset: Ruleset name, or a ruleset.
-            budget: Depth or time for each position.
-            network: Packed value network for the leaves (:mod:`mancala_env.networks.value`); None: a leaf's
-                value is the margin of counts.
-            settings: Arguments of :class:`Agent`.
+        The first search allocates memory. `network` is a packed value network for the leaves
+        (:mod:`mancala_env.networks.value`). Without it, a leaf's value is the margin of counts.
         """
         super().__init__(ruleset, **settings)
         self.budget = budget
@@ -67,13 +63,7 @@ class MinimaxAgent(Agent):
         return self._search_all(games, 0, self.random_seeds(len(check_array(games)))).actions
 
     def action_values(self, games: np.ndarray, num_actions: int | None = None) -> np.ndarray:
-        """Search every legal action of each game; see :func:`action_values`.
-
-        Raises:
-            InvalidPosition: The array has another shape or type.
-            IllegalMove: A game is over.
-            ValueError: `num_actions` is too small for a game.
-        """
+        """Search every legal action of each game; see :func:`action_values` for arguments and errors."""
         games = check_array(games)
         size = self.ruleset.row_width if num_actions is None else num_actions
         if size < self.ruleset.num_holes:

@@ -51,11 +51,7 @@ class _UserAgent(Agent):
         self._illegal = one_of("illegal", illegal, ("raise", "random"))
 
     def _checked(self, games: np.ndarray, actions: Any) -> np.ndarray:
-        """Return actions int64 `[B]` that are legal in games.
-
-        Raises:
-            IllegalMove: An action is illegal and `illegal` is "raise", or the actions are not whole numbers.
-        """
+        """Return actions int64 `[B]` that are legal in games, or raise an IllegalMove."""
         chosen = whole_actions(f"{self.spec} must choose", actions, len(games)).copy()
         every_game = np.ones(len(games), np.bool_)
         while (b := first_illegal(self._rules, games, chosen, every_game, self.ruleset.num_holes)) >= 0:
