@@ -33,8 +33,6 @@ from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 
-_OWN_ARGUMENTS = ("num_envs", "ruleset", "seed", "num_threads")
-
 
 class GamesVecEnv(VecEnv):
     """Base class of VecEnvs whose games are stepped together.
@@ -116,7 +114,7 @@ class MancalaVecEnv(GamesVecEnv):
         """
         if (render_mode := options.get("render_mode")) not in (None, "rgb_array"):
             raise UnknownRenderMode(f"render_mode must be None or 'rgb_array', not {render_mode!r}")
-        known = (*_OWN_ARGUMENTS, *OpponentOptions.__annotations__)
+        known = ("num_envs", "ruleset", "seed", "num_threads", *OpponentOptions.__annotations__)
         checked = EnvOptions.checked({"seat": "random", **options}, known, ruleset)
         self.ruleset = checked.ruleset
         self.render_mode = checked.render_mode
