@@ -215,14 +215,9 @@ class PuctAgent(Agent):
 
     def act(self, games: np.ndarray) -> np.ndarray:
         games = self._running(games)
-        rng_states = self.random_seeds(len(games))
-        actions, simulations = np.zeros(len(games), np.int64), np.zeros(len(games), np.int64)
-        for part in self._slices(len(games)):
-            trees = self._search(games[part], simulations[part])
-            puct.choose_actions(
-                self._rules, games[part], trees.tree, trees.estimates, rng_states[part], actions[part]
-            )
-        self.last_simulations = simulations
+        actions, rng_states = np.zeros(len(games), np.int64), self.random_seeds(len(games))
+        for part, (tree, estimates, _) in self._search_all(games):
+            puct.choose_actions(self._rules, games[part], tree, estimates, rng_states[part], actions[part])
         return actions
 
     def search(
@@ -238,20 +233,22 @@ class PuctAgent(Agent):
             share: Random share of the priors, 0 to 1.
         """
         games = self._running(games)
-        policy = np.zeros((len(games), num_actions), np.float32)
-        values, simulations = np.zeros(len(games), np.float32), np.zeros(len(games), np.int64)
-        for part in self._slices(len(games)):
-            noise = None if draws is None else (draws[part], share)
-            trees = self._search(games[part], simulations[part], noise)
+        policy, values = np.zeros((len(games), num_actions), np.float32), np.zeros(len(games), np.float32)
+        for part, trees in self._search_all(games, draws, share):
             puct.write_results(
                 self._rules, games[part], *trees, self._margin_share, policy[part], values[part]
             )
-        self.last_simulations = simulations
         return puct.SearchResults(policy, values)
 
-    def _slices(self, num_games: int) -> Iterator[slice]:
-        """Yield slices of games that are searched side by side."""
-        return puct.slices(num_games, self.ruleset.row_width, self.budget, self._guide)
+    def _search_all(
+        self, games: np.ndarray, draws: np.ndarray | None = None, share: float = 0.0
+    ) -> Iterator[tuple[slice, puct.SearchTrees]]:
+        """Yield slices of games that are searched side by side, with their trees; then count simulations."""
+        simulations = np.zeros(len(games), np.int64)
+        for part in puct.slices(len(games), self.ruleset.row_width, self.budget, self._guide):
+            noise = None if draws is None else (draws[part], share)
+            yield part, self._search(games[part], simulations[part], noise)
+        self.last_simulations = simulations
 
     def _search(
         self, games: np.ndarray, done: np.ndarray, noise: tuple[np.ndarray, float] | None = None

@@ -76,7 +76,7 @@ class EnvOptions:
         flatten: Whether an observation is one vector, whatever its kind (False by default).
         render_mode: What ``render()`` returns: None (the default), "ansi", "svg", "rgb_array" or "human".
         opponent: An agent or its spec, such as "random" (the default), "greedy" or the path of a checkpoint.
-            Of a list, one is drawn for each episode.
+            One of a list is drawn for each episode.
         seat: The learner's seat: "south" (the default), "north", or "random" for a draw at each reset.
         illegal: Effect of an illegal action: "raise" an IllegalMove (the default), "lose" the episode, or
             play a "random" legal action instead.
