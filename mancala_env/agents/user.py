@@ -121,11 +121,7 @@ class PolicyAgent(_UserAgent):
         return filed if self._module is None else f"{filed}:{_hash_of_weights(self._module)}"
 
     def check_rounds(self, rounds: Rounds) -> None:
-        """Refuse rounds with actions that the policy does not know; see :meth:`Agent.check_rounds`.
-
-        Raises:
-            InvalidSpec: The policy was trained on single rounds, and territory changes hands in a match.
-        """
+        """Raise an InvalidSpec if the policy does not know some actions of games of `rounds` rounds."""
         most = self.ruleset.num_actions(rounds)
         if self.observer.num_actions < most:
             raise InvalidSpec(self._knows_too_little(f"games of rounds={rounds!r} have 0 to {most - 1}"))

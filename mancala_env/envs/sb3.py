@@ -137,9 +137,7 @@ class MancalaVecEnv(GamesVecEnv):
         :meth:`mancala_env.envs.gym.MancalaEnv.reset`. They are one dict for all games, or a list of B.
 
         Raises:
-            InvalidPosition: An episode cannot start from a position.
-            InvalidArgument: An option is unknown or invalid, or an opponent ends every episode before the
-                learner's first turn. The current episodes continue.
+            MancalaError: As in :meth:`mancala_env.envs.gym.MancalaEnv.reset`. The current episodes continue.
         """
         seeds = [None if one is None else int(one) for one in self._seeds]
         given = self._options

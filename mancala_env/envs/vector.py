@@ -136,9 +136,8 @@ class MancalaVectorEnv(VectorEnv):
             `[B]`.
 
         Raises:
-            InvalidPosition: An episode cannot start from a position.
-            InvalidArgument: An option is unknown or invalid, or an opponent ends every episode before the
-                learner's first turn. The current episodes continue.
+            MancalaError: As in :meth:`mancala_env.envs.gym.MancalaEnv.reset`. The current episodes continue.
+            ResetNeeded: A game outside `reset_mask` was never reset.
         """
         given = reset_options(options, ("reset_mask", "position", "seat"))
         where = np.ones(self.num_envs, np.bool_)
