@@ -47,10 +47,6 @@ class GamesVecEnv(VecEnv):
     def close(self) -> None:
         """Do nothing: no resource is open."""
 
-    def has_attr(self, attr_name: str) -> bool:
-        """Return whether the environment has an attribute."""
-        return hasattr(self, attr_name)
-
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """Return an attribute, repeated for each game of `indices`."""
         return [getattr(self, attr_name)] * len(list(self._get_indices(indices)))
