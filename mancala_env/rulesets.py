@@ -6,7 +6,7 @@ ruleset plays, trains and solves like those of the catalogue.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from mancala_env.errors import InvalidRuleset, did_you_mean
 
@@ -33,6 +33,51 @@ STALL_LIMIT = 50
 """Turns in a row without a change in the number of free seeds that end a round (RULES 4)."""
 # A hole is one byte of the engine's board, so no hole may ever hold more.
 MAX_TOTAL_SEEDS = 255
+
+
+class Requirement(NamedTuple):
+    """A value of a rule option that needs certain values of another option.
+
+    Attributes:
+        option: The rule option.
+        value: Its value.
+        needs: The other option.
+        allowed: Valid values of the other option.
+        reason: The reason.
+    """
+
+    option: str
+    value: str | bool
+    needs: str
+    allowed: tuple[str | int, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        allowed = " or ".join(map(repr, self.allowed))
+        return f"{self.option}={self.value!r} needs {self.needs}={allowed}"
+
+
+_OPPOSITE = "the other landings act on the opposite hole, which must lie in the other player's row"
+_PASSES = "a player with little territory is often without a legal hole and passes"
+_FILLED = "the match fills holes with four seeds (Pankhurst 1971)"
+_STUCK = "on a small board the opening can leave the other player without a legal hole"
+REQUIREMENTS = (
+    Requirement("match", "territory", "landing", ("weg",), _OPPOSITE),
+    Requirement("match", "territory", "round_end", ("both_stuck",), _PASSES),
+    Requirement("match", "territory", "seeds_per_hole", (4,), _FILLED),
+    Requirement("match", "loan", "seeds_per_hole", (4,), _FILLED),
+    Requirement("opening", "eights", "landing", ("weg",), "it makes a weg (Pankhurst 1971: 177)"),
+    Requirement("opening", "eights", "direction", ("anticlockwise",), "so the source describes it"),
+    Requirement("opening", "eights", "match", ("single", "territory"), "it needs equal numbers in all holes"),
+    Requirement("opening", "eights", "round_end", ("both_stuck",), _STUCK),
+    Requirement("opening", "rightmost", "match", ("single",), "the rule is known from single rounds"),
+    Requirement("captures_last", False, "landing", ("uur",), "the option is about captures of this landing"),
+    Requirement("owns_on", "either", "landing", ("weg",), "the option is about this landing"),
+    Requirement(
+        "ransoms_empty", False, "landing", ("pair", "weg"), "a turn that ends in an uur takes nothing"
+    ),
+)
+"""Rule options that cannot be combined freely."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,57 +208,10 @@ class Ruleset:
                 raise InvalidRuleset(f"{option} must be {allowed}, not {value!r}")
 
     def _check_combinations(self) -> None:
-        for wrong, why in (
-            (
-                self.match == "territory" and self.landing != "weg",
-                f"match='territory' needs landing='weg', not {self.landing!r}: the other landings "
-                "act on the opposite hole, which must lie in the other player's row",
-            ),
-            (
-                self.match == "territory" and self.round_end != "both_stuck",
-                "match='territory' needs round_end='both_stuck': a player with little territory is "
-                "often without a legal hole and passes",
-            ),
-            (
-                self.match in ("loan", "territory") and self.seeds_per_hole != 4,
-                f"match={self.match!r} fills holes with four seeds (Pankhurst 1971), so "
-                f"seeds_per_hole must be 4, not {self.seeds_per_hole}",
-            ),
-            (
-                self.opening == "eights" and (self.landing != "weg" or self.direction != "anticlockwise"),
-                "opening='eights' makes a weg in an anticlockwise game (Pankhurst 1971: 177): it needs "
-                "landing='weg' and direction='anticlockwise'",
-            ),
-            (
-                self.opening == "eights" and self.match not in ("single", "territory"),
-                "opening='eights' needs equal numbers of seeds in all holes, so the match must set them up: "
-                f"match='single' or 'territory', not {self.match!r}",
-            ),
-            (
-                self.opening == "eights" and self.round_end != "both_stuck",
-                "opening='eights' needs round_end='both_stuck': on a small board it can leave the other "
-                f"player without a legal hole, and with {self.round_end!r} the round would be over at once",
-            ),
-            (
-                self.landing != "uur" and not self.captures_last,
-                f"captures_last=False requires landing='uur', not {self.landing!r}",
-            ),
-            (
-                self.landing != "weg" and self.owns_on != "opponent",
-                f"owns_on={self.owns_on!r} requires landing='weg', not {self.landing!r}",
-            ),
-            (
-                self.landing == "uur" and not self.ransoms_empty,
-                "ransoms_empty=False cannot be combined with landing='uur': a turn that ends in an uur takes "
-                "nothing",
-            ),
-            (
-                self.opening == "rightmost" and self.match != "single",
-                f"opening='rightmost' requires match='single', not match={self.match!r}",
-            ),
-        ):
-            if wrong:
-                raise InvalidRuleset(why)
+        for each in REQUIREMENTS:
+            found = getattr(self, each.needs)
+            if getattr(self, each.option) == each.value and found not in each.allowed:
+                raise InvalidRuleset(f"{each}, not {each.needs}={found!r}: {each.reason}")
 
 
 # Attributes that no rule depends on.

@@ -45,13 +45,7 @@ class Agent(ABC):
     def __init__(
         self, ruleset: str | Ruleset, *, spec: str, seed: int | None = None, num_threads: int | None = None
     ) -> None:
-        """Bind the agent to a ruleset and seed it.
-
-        Args:
-            ruleset: Ruleset name, or a ruleset.
-            spec: Text that makes this agent.
-            seed: Random seed; None: from the operating system.
-            num_threads: CPU threads; None: all cores of this process.
+        """Bind the agent to a ruleset and seed it; see :func:`mancala_env.agents.make` for the arguments.
 
         Raises:
             InvalidArgument: The seed or the number of threads is invalid.
@@ -112,12 +106,9 @@ class Agent(ABC):
         return int(self.act(position.games)[0])
 
     def _running(self, games: np.ndarray, *, is_trusted: bool = False) -> np.ndarray:
-        """Validate games and return a copy for kernels.
+        """Validate games, trusted ones only in shape and type, and return a copy for kernels.
 
-        Raises:
-            InvalidPosition: The array has another shape or type, or a game is impossible. Trusted games are
-                not checked for the latter.
-            IllegalMove: A game is over.
+        Raises the errors of :meth:`act`.
         """
         games = check_array(games) if is_trusted else check_games(self.ruleset, games)
         over = np.flatnonzero(games[:, END_COLUMN] != RUNNING)

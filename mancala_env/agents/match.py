@@ -49,14 +49,10 @@ class NoMatchValues(InvalidSpec):
 
 
 def finished_rounds(ruleset: Ruleset, games: np.ndarray) -> np.ndarray:
-    """Return rounds as they could end: each game with each count of South.
+    """Return rounds that end with each count of South, uint64 `[B * (T + 1), NUM_COLUMNS]`.
 
-    Args:
-        ruleset: Ruleset of the games.
-        games: uint64 `[B, NUM_COLUMNS]`. Their starters and debts matter, their boards do not.
-
-    Returns:
-        uint64 `[B * (T + 1), NUM_COLUMNS]`: counts 0 to T of the first game, then those of the next one.
+    They are counts 0 to T for the first of B games, then for the next one. The starters and the debts are
+    those of the games.
     """
     total = ruleset.total_seeds
     south = np.tile(np.arange(total + 1), len(games))
@@ -94,12 +90,9 @@ def after_rounds(ruleset: Ruleset, games: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def match_values(ruleset: Ruleset, values: np.ndarray, games: np.ndarray) -> np.ndarray:
-    """Return the match value of each final count of South in the current rounds, float64 `[B, T + 1]`.
+    """Return the match value of each final count of South in running games, float64 `[B, T + 1]`.
 
-    Args:
-        ruleset: Ruleset of the games.
-        values: float32 `[T + 1]`, from :func:`read_values`.
-        games: Running games, uint64 `[B, NUM_COLUMNS]`.
+    `values` is the result of :func:`read_values`.
     """
     after, is_over, leads = after_rounds(ruleset, finished_rounds(ruleset, games))
     total = ruleset.total_seeds

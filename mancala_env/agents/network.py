@@ -49,12 +49,7 @@ class CheckpointAgent(Agent):
         self._observer = Observer(self.ruleset, self.identity.network.observation, self._num_actions)
 
     def check_rounds(self, rounds: Rounds) -> None:
-        """Refuse rounds with actions that the network does not know; see :meth:`Agent.check_rounds`.
-
-        Raises:
-            InvalidCheckpoint: The network was trained on single rounds, and territory changes hands between
-                these.
-        """
+        """Raise an InvalidCheckpoint if the network does not know all actions of games of `rounds` rounds."""
         most = self.ruleset.num_actions(rounds)
         if self._num_actions < most:
             raise self._knows_too_little(f"games of rounds={rounds!r} have 0 to {most - 1}")

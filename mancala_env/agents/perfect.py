@@ -26,8 +26,7 @@ from mancala_env.solver import OutOfTime, Solver
 
 MEMORY_MB = 512.0
 """Most megabytes of an agent's table, allocated as it fills."""
-# The least size serves a hundred positions. With little time the table is small, since clearing it takes
-# time.
+# The least size serves a hundred positions. With little time the table is small, since clearing it is slow.
 _LEAST_MB, _MB_A_SECOND = 16.0, 1600.0
 # Share and limit of the time for a search, where the solver proves too little. The search cannot be
 # cancelled.
@@ -67,14 +66,10 @@ class PerfectAgent(Agent):
         path: str | Path | None = None,
         **settings: Unpack[AgentSettings],
     ) -> None:
-        """Bind the agent to a ruleset and a limit.
+        """Bind the agent to a ruleset and a time for each position; settings of :class:`Agent`.
 
-        Args:
-            ruleset: Ruleset name, or a ruleset.
-            budget: Time for each position; None: no limit.
-            path: File of a value network for the search of positions that take longer; None: the bundled one,
-                or the count on boards without one.
-            settings: Arguments of :class:`Agent`.
+        Without a `budget` the time is unlimited. `path` is the file of a value network for the search of
+        positions that take longer. None: the bundled one, or the count on boards without one.
 
         Raises:
             InvalidValueNetwork: The value network is missing, damaged or of another ruleset.
@@ -200,13 +195,7 @@ class LookAhead:
     """
 
     def __init__(self, fallible: MctsAgent, solver: Solver, player: int) -> None:
-        """Prepare a look-ahead.
-
-        Args:
-            fallible: Agent that replies for the opponent.
-            solver: Solver for exact values.
-            player: The player that sets the traps.
-        """
+        """Prepare the look-ahead of `player`, with an agent that replies for the opponent."""
         self._fallible, self._solver, self._player = fallible, solver, player
         self._replies_of: dict[bytes, tuple[Counter[int], float]] = {}
         self._gains: dict[tuple[bytes, int], float] = {}
@@ -240,7 +229,7 @@ class LookAhead:
         return max(self.gain_after(position, action, turns) for action in best)
 
     def _gain_by(self, position: Position, turns: int) -> float:
-        """Return the expected loss of the opponent, who is to move."""
+        """Return the expected loss of the opponent to move."""
         replies, gain = self._replies(position)
         for reply, count in replies.items():
             after = position.copy()

@@ -48,14 +48,10 @@ class MinimaxAgent(Agent):
         network: np.ndarray | None = None,
         **settings: Unpack[AgentSettings],
     ) -> None:
-        """Bind the agent to a ruleset and a limit; the first search allocates memory.
+        """Bind the agent to a ruleset and a depth or time; settings of :class:`Agent`.
 
-        Args:
-            ruleset: Ruleset name, or a ruleset.
-            budget: Depth or time for each position.
-            network: Packed value network for the leaves (:mod:`mancala_env.networks.value`); None: a leaf's
-                value is the margin of counts.
-            settings: Arguments of :class:`Agent`.
+        The first search allocates memory. `network` is a packed value network for the leaves
+        (:mod:`mancala_env.networks.value`). Without it, a leaf's value is the margin of counts.
         """
         super().__init__(ruleset, **settings)
         self.budget = budget
@@ -67,13 +63,7 @@ class MinimaxAgent(Agent):
         return self._search_all(games, 0, self.random_seeds(len(check_array(games)))).actions
 
     def action_values(self, games: np.ndarray, num_actions: int | None = None) -> np.ndarray:
-        """Search every legal action of each game; see :func:`action_values`.
-
-        Raises:
-            InvalidPosition: The array has another shape or type.
-            IllegalMove: A game is over.
-            ValueError: `num_actions` is too small for a game.
-        """
+        """Search every legal action of each game; see :func:`action_values` for arguments and errors."""
         games = check_array(games)
         size = self.ruleset.row_width if num_actions is None else num_actions
         if size < self.ruleset.num_holes:
@@ -225,12 +215,9 @@ class PuctAgent(Agent):
 
     def act(self, games: np.ndarray) -> np.ndarray:
         games = self._running(games)
-        rng_states = self.random_seeds(len(games))
-        actions, simulations = np.zeros(len(games), np.int64), np.zeros(len(games), np.int64)
-        for part in self._slices(len(games)):
-            trees = self._search(games[part], simulations[part])
+        actions, rng_states = np.zeros(len(games), np.int64), self.random_seeds(len(games))
+        for part, trees in self._search_all(games):
             puct.choose_actions(self._rules, games[part], trees, rng_states[part], actions[part])
-        self.last_simulations = simulations
         return actions
 
     def search(
@@ -246,20 +233,22 @@ class PuctAgent(Agent):
             share: Random share of the priors, 0 to 1.
         """
         games = self._running(games)
-        policy = np.zeros((len(games), num_actions), np.float32)
-        values, simulations = np.zeros(len(games), np.float32), np.zeros(len(games), np.int64)
-        for part in self._slices(len(games)):
-            noise = None if draws is None else (draws[part], share)
-            trees = self._search(games[part], simulations[part], noise)
+        policy, values = np.zeros((len(games), num_actions), np.float32), np.zeros(len(games), np.float32)
+        for part, trees in self._search_all(games, draws, share):
             puct.write_results(
                 self._rules, games[part], trees, self._margin_share, policy[part], values[part]
             )
-        self.last_simulations = simulations
         return puct.SearchResults(policy, values)
 
-    def _slices(self, num_games: int) -> Iterator[slice]:
-        """Yield slices of games that are searched side by side."""
-        return puct.slices(num_games, self.ruleset.row_width, self.budget, self._guide)
+    def _search_all(
+        self, games: np.ndarray, draws: np.ndarray | None = None, share: float = 0.0
+    ) -> Iterator[tuple[slice, puct.SearchTrees]]:
+        """Yield slices of games that are searched side by side, with their trees; then count simulations."""
+        simulations = np.zeros(len(games), np.int64)
+        for part in puct.slices(len(games), self.ruleset.row_width, self.budget, self._guide):
+            noise = None if draws is None else (draws[part], share)
+            yield part, self._search(games[part], simulations[part], noise)
+        self.last_simulations = simulations
 
     def _search(
         self, games: np.ndarray, done: np.ndarray, noise: tuple[np.ndarray, float] | None = None

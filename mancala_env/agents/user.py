@@ -51,11 +51,7 @@ class _UserAgent(Agent):
         self._illegal = one_of("illegal", illegal, ("raise", "random"))
 
     def _checked(self, games: np.ndarray, actions: Any) -> np.ndarray:
-        """Return actions int64 `[B]` that are legal in games.
-
-        Raises:
-            IllegalMove: An action is illegal and `illegal` is "raise", or the actions are not whole numbers.
-        """
+        """Return actions int64 `[B]` that are legal in games, or raise an IllegalMove."""
         chosen = whole_actions(f"{self.spec} must choose", actions, len(games)).copy()
         every_game = np.ones(len(games), np.bool_)
         while (b := first_illegal(self._rules, games, chosen, every_game, self.ruleset.num_holes)) >= 0:
@@ -125,11 +121,7 @@ class PolicyAgent(_UserAgent):
         return filed if self._module is None else f"{filed}:{_hash_of_weights(self._module)}"
 
     def check_rounds(self, rounds: Rounds) -> None:
-        """Refuse rounds with actions that the policy does not know; see :meth:`Agent.check_rounds`.
-
-        Raises:
-            InvalidSpec: The policy was trained on single rounds, and territory changes hands in a match.
-        """
+        """Raise an InvalidSpec if the policy does not know some actions of games of `rounds` rounds."""
         most = self.ruleset.num_actions(rounds)
         if self.observer.num_actions < most:
             raise InvalidSpec(self._knows_too_little(f"games of rounds={rounds!r} have 0 to {most - 1}"))

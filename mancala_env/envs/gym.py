@@ -132,8 +132,8 @@ class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
 
         Raises:
             InvalidPosition: An episode cannot start from `position`.
-            InvalidArgument: An option is unknown, or the opponent ends every episode before the learner's
-                first turn. The current episode continues.
+            InvalidArgument: An option is unknown or invalid, or the opponent ends every episode before the
+                learner's first turn. The current episode continues.
         """
         seed = seed_of(seed)
         given = reset_options(options, ("position", "seat"))

@@ -20,6 +20,7 @@ import numpy as np
 from mancala_env import rulesets
 from mancala_env._util.command_line import needing
 from mancala_env.engine.validation import check_running
+from mancala_env.envs.options import EnvOptions
 from mancala_env.errors import InvalidRuleset
 from mancala_env.games.position import Position
 from mancala_env.observations import Observer
@@ -121,9 +122,13 @@ class MancalaGame(pyspiel.Game):
     ruleset: Ruleset
 
     def __init__(self, params: dict[str, Any] | None = None) -> None:
-        """Make a game of the ruleset of the class; the parameter ``reward`` is "outcome" or "margin"."""
+        """Make a game of the ruleset of the class; the parameter ``reward`` is "outcome" or "margin".
+
+        Raises:
+            InvalidArgument: The reward is neither.
+        """
         params = params or {}
-        ruleset = self.ruleset
+        ruleset = EnvOptions(ruleset=self.ruleset, **params).ruleset
         info = pyspiel.GameInfo(
             num_distinct_actions=ruleset.num_actions(),
             max_chance_outcomes=0,
@@ -188,6 +193,7 @@ def load(ruleset: str | Ruleset, **parameters: Any) -> Any:
 
     Raises:
         InvalidRuleset: The ruleset is unknown, or another one is registered under its name.
+        InvalidArgument: The parameter ``reward`` is not "outcome" or "margin".
     """
     return pyspiel.load_game(register(ruleset), parameters)
 

@@ -296,14 +296,11 @@ class Duel:
         np.copyto(spare.games, now.games)
         np.copyto(spare.rows, now.rows)
         np.copyto(spare.results, now.results)
-        return _Now(
-            spare.games,
-            spare.rows,
-            now.starts,
-            spare.results,
-            now.reward.copy(),
-            np.empty(now.legal_mask.shape, np.int8),
-            np.empty(now.observation.shape, now.observation.dtype),
+        return spare._replace(
+            starts=now.starts,
+            reward=now.reward.copy(),
+            legal_mask=np.empty_like(now.legal_mask),
+            observation=np.empty_like(now.observation),
         )
 
     def _take_over(self, after: _Now, actions: np.ndarray, turn: np.ndarray) -> None:
@@ -319,9 +316,8 @@ class Duel:
         if not self._is_passing:
             after.observation[:] = 0
             is_running = after.rows[:, kernels.PHASE] == kernels.PLAYING
-            self.observer.write(
-                after.games, after.observation, where=is_running, num_threads=self._num_threads
-            )
+            observation, num_threads = after.observation, self._num_threads
+            self.observer.write(after.games, observation, where=is_running, num_threads=num_threads)
         self._spare, self._now = self._now, after
 
     def _advance(self, after: _Now, actions: np.ndarray, turn: np.ndarray) -> int:

@@ -76,7 +76,7 @@ class EnvOptions:
         flatten: Whether an observation is one vector, whatever its kind (False by default).
         render_mode: What ``render()`` returns: None (the default), "ansi", "svg", "rgb_array" or "human".
         opponent: An agent or its spec, such as "random" (the default), "greedy" or the path of a checkpoint.
-            Of a list, one is drawn for each episode.
+            One of a list is drawn for each episode.
         seat: The learner's seat: "south" (the default), "north", or "random" for a draw at each reset.
         illegal: Effect of an illegal action: "raise" an IllegalMove (the default), "lose" the episode, or
             play a "random" legal action instead.
@@ -124,7 +124,7 @@ class EnvOptions:
         return cls(ruleset=ruleset_of(game, ruleset), **keywords)
 
     def __post_init__(self) -> None:
-        render_mode_of(self.render_mode)
+        _check_render_mode(self.render_mode)
         _ = self.episode  # raises an error for an option out of range
         one_of("seat", self.seat, get_args(Seat))
         one_of("illegal", self.illegal, get_args(Illegal))
@@ -144,17 +144,11 @@ class EnvOptions:
     @property
     def episode(self) -> EpisodeSettings:
         """The settings of an episode for the engine."""
-        return encode_episode(
-            self.rounds, self.first_player, self.opening_turns, self.reward, self.opening_set
-        )
+        first, turns = self.first_player, self.opening_turns
+        return encode_episode(self.rounds, first, turns, self.reward, self.opening_set)
 
     def observer(self) -> Observer:
-        """Return what writes the observations.
-
-        Raises:
-            NoValueNetwork: The observation is "values", and no value network of the ruleset is bundled.
-            InvalidArgument: The kind is unknown, or `flatten` is not a bool.
-        """
+        """Return what writes the observations, or raise the errors of :class:`Observer`."""
         num_actions = self.ruleset.num_actions(self.rounds)
         return Observer(self.ruleset, self.observation, num_actions, flatten=self.flatten)
 
@@ -231,26 +225,18 @@ def starting_game(ruleset: Ruleset, rounds: Rounds, position: Any) -> np.ndarray
     return check_running(ruleset, rounds, position.games)
 
 
-def render_mode_of(render_mode: str | None) -> str | None:
-    """Return the render mode if it is known and its packages are installed.
-
-    Raises:
-        UnknownRenderMode: The mode is unknown; the message lists the modes.
-        MissingRenderer: A package is not installed; the message has the command that installs it.
-    """
+def _check_render_mode(render_mode: str | None) -> None:
+    """Refuse a mode that is unknown, or whose packages are not installed."""
     if render_mode is not None and render_mode not in RENDER_MODES:
         modes = ", ".join(map(repr, RENDER_MODES))
         raise UnknownRenderMode(f"render_mode must be None or one of {modes}, not {render_mode!r}")
     for module, package, extra in _NEEDS.get(render_mode or "", ()):
         if importlib.util.find_spec(module) is None:
             raise MissingRenderer(f"render_mode {render_mode!r} needs {package}: {pip_command(extra)}")
-    return render_mode
 
 
 def warn_of_no_render_mode() -> None:
     """Warn that nothing is drawn without a render mode."""
-    warnings.warn(
-        "render() draws nothing without a render mode; make the environment with one of "
-        f"{list(RENDER_MODES)}",
-        stacklevel=3,
-    )
+    modes = list(RENDER_MODES)
+    message = f"render() draws nothing without a render mode; make the environment with one of {modes}"
+    warnings.warn(message, stacklevel=3)

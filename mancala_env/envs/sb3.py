@@ -33,8 +33,6 @@ from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 
-_OWN_ARGUMENTS = ("num_envs", "ruleset", "seed", "num_threads")
-
 
 class GamesVecEnv(VecEnv):
     """Base class of VecEnvs whose games are stepped together.
@@ -48,10 +46,6 @@ class GamesVecEnv(VecEnv):
 
     def close(self) -> None:
         """Do nothing: no resource is open."""
-
-    def has_attr(self, attr_name: str) -> bool:
-        """Return whether the environment has an attribute."""
-        return hasattr(self, attr_name)
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """Return an attribute, repeated for each game of `indices`."""
@@ -116,7 +110,7 @@ class MancalaVecEnv(GamesVecEnv):
         """
         if (render_mode := options.get("render_mode")) not in (None, "rgb_array"):
             raise UnknownRenderMode(f"render_mode must be None or 'rgb_array', not {render_mode!r}")
-        known = (*_OWN_ARGUMENTS, *OpponentOptions.__annotations__)
+        known = ("num_envs", "ruleset", "seed", "num_threads", *OpponentOptions.__annotations__)
         checked = EnvOptions.checked({"seat": "random", **options}, known, ruleset)
         self.ruleset = checked.ruleset
         self.render_mode = checked.render_mode
@@ -139,9 +133,7 @@ class MancalaVecEnv(GamesVecEnv):
         :meth:`mancala_env.envs.gym.MancalaEnv.reset`. They are one dict for all games, or a list of B.
 
         Raises:
-            InvalidPosition: An episode cannot start from a position.
-            InvalidArgument: An option is unknown or invalid, or an opponent ends every episode before the
-                learner's first turn. The current episodes continue.
+            MancalaError: As in :meth:`mancala_env.envs.gym.MancalaEnv.reset`. The current episodes continue.
         """
         seeds = [None if one is None else int(one) for one in self._seeds]
         given = self._options

@@ -27,8 +27,6 @@ from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 
-_OWN_ARGUMENTS = ("num_envs", "ruleset", "game", "autoreset_mode", "num_threads")
-
 
 class MancalaVectorEnv(VectorEnv):
     """B games against an agent, all stepped together.
@@ -80,7 +78,8 @@ class MancalaVectorEnv(VectorEnv):
         Raises:
             MancalaError: An argument is invalid; see :class:`mancala_env.envs.options.EnvOptions`.
         """
-        known = (*_OWN_ARGUMENTS, *OpponentOptions.__annotations__)
+        own = ("num_envs", "ruleset", "game", "autoreset_mode", "num_threads")
+        known = (*own, *OpponentOptions.__annotations__)
         checked = EnvOptions.checked(options, known, ruleset, game)
         self.num_envs = whole("num_envs", num_envs, 1, MOST_GAMES)
         self.ruleset = checked.ruleset
@@ -121,10 +120,7 @@ class MancalaVectorEnv(VectorEnv):
         return Position.from_games(self.ruleset, self._duel.games, b)
 
     def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Start an episode in every game, or in some.
 
@@ -140,9 +136,8 @@ class MancalaVectorEnv(VectorEnv):
             `[B]`.
 
         Raises:
-            InvalidPosition: An episode cannot start from a position.
-            InvalidArgument: An option is unknown or invalid, or an opponent ends every episode before the
-                learner's first turn. The current episodes continue.
+            MancalaError: As in :meth:`mancala_env.envs.gym.MancalaEnv.reset`. The current episodes continue.
+            ResetNeeded: A game outside `reset_mask` was never reset.
         """
         given = reset_options(options, ("reset_mask", "position", "seat"))
         where = np.ones(self.num_envs, np.bool_)
@@ -161,8 +156,7 @@ class MancalaVectorEnv(VectorEnv):
         if seed is not None:
             self._seeds = None if is_whole(seed) else tuple(seeds)
         self._has_started |= where
-        if self._screen is not None:
-            self._show()
+        self._show()
         return self._duel.observation, self._infos(where)
 
     def step(
@@ -195,14 +189,10 @@ class MancalaVectorEnv(VectorEnv):
                 )
         duel.step(actions, restart)
         done, truncations = duel.done, duel.truncated
-        infos: dict[str, Any] = {}
-        if done.any() and self.autoreset_mode == AutoresetMode.SAME_STEP:
-            infos = self._final_infos(done)
-        infos |= self._infos(np.ones(self.num_envs, np.bool_))
-        if done.any() and self.autoreset_mode != AutoresetMode.SAME_STEP:
-            infos |= self._endings(done)
-        if self._screen is not None:
-            self._show()
+        infos = self._infos(np.ones(self.num_envs, np.bool_))
+        if done.any():
+            infos |= self._final_infos(done) if restart is None else self._endings(done)
+        self._show()
         return duel.observation, duel.reward, done & ~truncations, truncations, infos
 
     def action_masks(self) -> np.ndarray:
@@ -218,7 +208,7 @@ class MancalaVectorEnv(VectorEnv):
         """
         if self.render_mode is None:
             return warn_of_no_render_mode()
-        if self._screen is not None:
+        if self.render_mode == "human":
             return self._show()
         return tuple(draw(self.render_mode, self._seen(b)) for b in range(self.num_envs))
 
@@ -228,9 +218,9 @@ class MancalaVectorEnv(VectorEnv):
             self._screen.close()
 
     def _show(self) -> None:
-        assert self._screen is not None
-        shown = range(min(self.num_envs, MOST_IN_A_WINDOW))
-        self._screen.show_many([self._seen(b) for b in shown], self.metadata["render_fps"])
+        if self._screen is not None:
+            shown = range(min(self.num_envs, MOST_IN_A_WINDOW))
+            self._screen.show_many([self._seen(b) for b in shown], self.metadata["render_fps"])
 
     def _seen(self, b: int) -> Seen:
         return seen_of(self._duel, b, self.position(b))
@@ -284,10 +274,8 @@ class MancalaVectorEnv(VectorEnv):
             final_obs[b] = duel.final_observation[b].copy()
         last = {"action_mask": np.zeros_like(duel.legal_mask), "seat": duel.results[:, kernels.LAST_SEAT]}
         final_info = self._named(last, done) | self._endings(done)
-        return self._named({"final_obs": final_obs}, done) | {
-            "final_info": final_info,
-            "_final_info": done.copy(),
-        }
+        named = self._named({"final_obs": final_obs}, done)
+        return named | {"final_info": final_info, "_final_info": done.copy()}
 
     def _named(self, values: dict[str, np.ndarray], where: np.ndarray) -> dict[str, Any]:
         """Return infos in the layout of SyncVectorEnv: 0 or None for games outside `where`."""
@@ -301,8 +289,6 @@ class MancalaVectorEnv(VectorEnv):
 
 
 def _autoreset_mode(mode: Any) -> AutoresetMode:
-    if isinstance(mode, AutoresetMode):
-        return mode
     try:
         return AutoresetMode(mode)
     except ValueError:

@@ -200,37 +200,34 @@ def games_from(ruleset: str | Ruleset, observation: np.ndarray) -> np.ndarray:
             f"observation must have {num_features(ruleset)} features in {ruleset.name}, not be of shape "
             f"{np.shape(observation)}"
         )
-    batch, width = len(seen), ruleset.row_width
-    where = {name: slice(part.start, part.stop) for name, part in parts(ruleset).items()}
-    player = 1 - seen[:, where["south"]].astype(int)
+    values = {name: seen[:, part.start : part.stop] for name, part in parts(ruleset).items()}
+    player = 1 - values["south"].astype(int)
+    me = player[:, 0]
     # From the view of the player to hole order. The permutation is its own inverse.
-    turn = holes_seen_by(ruleset, player[:, 0])
+    turn = holes_seen_by(ruleset, me)
+    mine = 1 - 2 * player  # converts signs of "me / opponent" to signs of South / North
 
     def in_hole_order(name: str) -> np.ndarray:
-        return np.take_along_axis(seen[:, where[name]], turn, axis=1)
+        return np.take_along_axis(values[name], turn, axis=1)
 
     def by_player(name: str) -> np.ndarray:
-        return np.where(player == SOUTH, seen[:, where[name]], seen[:, where[name]][:, ::-1])
+        return np.where(player == SOUTH, values[name], values[name][:, ::-1])
 
-    mine = 1 - 2 * player  # converts signs of "me / opponent" to signs of South / North
     owned = in_hole_order("owned") * mine
-    if "territory" in where:
-        territory = (in_hole_order("territory") * mine < 0).astype(int)
-    else:
-        territory = np.broadcast_to(np.arange(ruleset.num_holes) >= width, owned.shape).astype(int)
-    one = {name: seen[:, where[name]][:, 0] for name in ("stall", "end", "round")}
-    me = player[:, 0]
+    is_norths = np.arange(ruleset.num_holes) >= ruleset.row_width
+    if "territory" in values:
+        is_norths = in_hole_order("territory") * mine < 0
     return pack(
         State(
             seeds=in_hole_order("seeds"),
             owner=np.select([owned > 0, owned < 0], [0, 1], -1),
-            territory=territory,
+            territory=np.broadcast_to(is_norths, owned.shape).astype(int),
             stores=by_player("stores"),
-            player=np.where(seen[:, where["to_move"]][:, 0] == 1, me, 1 - me),
-            stall=one["stall"],
-            end=one["end"],
-            round=one["round"],
-            starter=np.where(seen[:, where["started"]][:, 0] == 1, me, 1 - me),
-            debts=by_player("debts") if "debts" in where else np.zeros((batch, 2)),
+            player=np.where(values["to_move"][:, 0] == 1, me, 1 - me),
+            stall=values["stall"][:, 0],
+            end=values["end"][:, 0],
+            round=values["round"][:, 0],
+            starter=np.where(values["started"][:, 0] == 1, me, 1 - me),
+            debts=by_player("debts") if "debts" in values else np.zeros((len(seen), 2)),
         )
     )

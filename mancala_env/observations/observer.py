@@ -81,12 +81,8 @@ class Observer:
         """
         self.ruleset = lookup(ruleset)
         self.kind: ObservationKind = one_of("observation", kind, KINDS)
-        self.num_actions = whole(
-            "num_actions",
-            self.ruleset.num_actions() if num_actions is None else num_actions,
-            1,
-            self.ruleset.num_holes,
-        )
+        given = self.ruleset.num_actions() if num_actions is None else num_actions
+        self.num_actions = whole("num_actions", given, 1, self.ruleset.num_holes)
         self._kind = _KINDS[self.kind]
         self._rules = encode(self.ruleset)
         self.is_flat = truth("flatten", flatten)

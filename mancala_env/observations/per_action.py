@@ -87,22 +87,14 @@ class ActionKind:
     dtype = np.int16
 
     def __init__(self, plies: int, num_lines: int = 0, *, has_network: bool = False) -> None:
-        """Define a kind.
+        """Define a kind that plays 1, 2 or 4 turns. With 4, it can show the boards of some lines.
 
-        Args:
-            plies: Number of turns to play: 1, 2 or 4.
-            num_lines: Number of lines whose boards are shown, with 4 plies.
-            has_network: Whether the bundled value network evaluates lines; otherwise their value is the lead.
+        The value of a line is that of the bundled value network, or else the lead.
         """
         self._plies, self._num_lines, self._has_network = plies, num_lines, has_network
 
     def version(self, ruleset: Ruleset | None) -> str:
-        """Return the version of the features, their order and the value network.
-
-        Raises:
-            NoValueNetwork: No value network of the ruleset is bundled.
-            InvalidArgument: The kind has a value network, and the ruleset is None.
-        """
+        """Return the version of the features, their order and the value network, which needs the ruleset."""
         version = f"{board.VERSION}.{_VERSION}"
         if not self._has_network:
             return version
@@ -185,11 +177,7 @@ class ActionKind:
 
 @lru_cache(maxsize=64)
 def _network_of(ruleset: Ruleset) -> tuple[np.ndarray, str]:
-    """Return the bundled value network of a ruleset in the format of kernels, and its hash.
-
-    Raises:
-        NoValueNetwork: No value network of the ruleset is bundled.
-    """
+    """Return the bundled value network of a ruleset in the format of kernels, and its hash."""
     try:
         judge = read_for(shipped_network(ruleset), ruleset).packed()
     except NoValueNetwork as error:

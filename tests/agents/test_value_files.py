@@ -103,7 +103,8 @@ def test_large_trees_are_searched_one_at_a_time_and_stop_growing(monkeypatch: py
     def at_once(budget: str, kind: str = "value+mcts") -> int:
         agent = agents.make(f"{kind}:{budget}", LAYLI)
         assert isinstance(agent, PuctAgent)
-        sizes = [some.stop - some.start for some in agent._slices(600)]
+        slices = puct.slices(600, LAYLI.row_width, agent.budget, agent._guide)
+        sizes = [some.stop - some.start for some in slices]
         assert sum(sizes) >= 600
         return max(sizes)
 

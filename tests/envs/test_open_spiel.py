@@ -7,7 +7,7 @@ import pytest
 from error_checks import raises
 
 from mancala_env import Position, rulesets
-from mancala_env.errors import InvalidPosition, InvalidRuleset
+from mancala_env.errors import InvalidArgument, InvalidPosition, InvalidRuleset
 from mancala_env.observations import observe
 
 pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed: mancala-env[openspiel]")
@@ -70,6 +70,11 @@ def test_margins_and_custom_rulesets():
     assert state.returns()[0] == pytest.approx((south - north) / 18)
     assert open_spiel.register(mine) == "mancala_mine"
     pyspiel.random_sim_test(game, num_sims=2, serialize=True, verbose=False)
+
+
+def test_an_unknown_reward_is_refused():
+    with raises(InvalidArgument, "reward", "'seeds'"):
+        open_spiel.load("leyla", reward="seeds")
 
 
 def test_a_name_stands_for_one_ruleset():

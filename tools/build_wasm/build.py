@@ -13,7 +13,6 @@ import ast
 import hashlib
 import importlib.util
 import inspect
-import itertools
 import json
 import os
 import platform
@@ -38,13 +37,14 @@ from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.timeline import KINDS
 from mancala_env.engine.turn import MAX_LAPS
 from mancala_env.engine.validation import REASONS
-from mancala_env.errors import InvalidRuleset, MancalaError
+from mancala_env.errors import MancalaError
 from mancala_env.networks import value as value_network
 from mancala_env.rulesets import (
     CHOICES,
     MAX_ROW_WIDTH,
     MAX_TOTAL_SEEDS,
     MIN_ROW_WIDTH,
+    REQUIREMENTS,
     STALL_LIMIT,
     Ruleset,
     lookup,
@@ -209,41 +209,17 @@ def description() -> dict[str, Any]:
 
 
 def conditions() -> list[dict[str, Any]]:
-    """Return the conditions on rule options: if `dial` is in `values`, `needs` must be in `allowed`.
-
-    All combinations are tried. Each condition is a pair of values that no ruleset has. `why` is the error of
-    Ruleset for a combination in which nothing else is wrong.
-    """
-    choices: dict[str, Sequence[Any]] = {
-        "seeds_per_hole": (4, 3),  # four, or another number
-        **CHOICES,
-    }
-    possible: set[_Pair] = set()
-    refused: list[tuple[set[_Pair], str]] = []
-    for values in itertools.product(*choices.values()):
-        dials: dict[str, Any] = dict(zip(choices, values, strict=True))
-        pairs = set(itertools.combinations(dials.items(), 2))
-        try:
-            Ruleset(**dials)
-            possible |= pairs
-        except InvalidRuleset as error:
-            refused.append((pairs, str(error)))
-    whys: dict[_Pair, str] = {}
-    for pairs, why in refused:
-        wrong = pairs - possible
-        if len(wrong) == 1:
-            whys.setdefault(wrong.pop(), why)
-    found = []
-    for ((one, first), (other, second)), why in sorted(whys.items(), key=repr):
-        if one == "seeds_per_hole":
-            one, first, other, second = other, second, one, first
-            why = why.removesuffix(f", not {second}")
-        allowed = [value for value in choices[other] if value != second]
-        found.append({"dial": one, "values": [first], "needs": other, "allowed": allowed, "why": why})
-    return found
-
-
-_Pair = tuple[tuple[str, Any], tuple[str, Any]]
+    """Return the conditions on rule options: if `dial` is in `values`, `needs` must be in `allowed`."""
+    return [
+        {
+            "dial": each.option,
+            "values": [each.value],
+            "needs": each.needs,
+            "allowed": each.allowed,
+            "why": f"{each}: {each.reason}",
+        }
+        for each in REQUIREMENTS
+    ]
 
 
 # The digest of the kernels. A digest of whole source files (engine/jit/decorator.py) would change after an
