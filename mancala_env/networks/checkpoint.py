@@ -1,13 +1,12 @@
-"""Checkpoints as agents: a trained network, read without running anything the file brings along.
+"""Checkpoints: trained networks in files, read without running code from the file.
 
-A checkpoint is one zip: what Stable-Baselines3 saves of a run, plus ``identity.json``. To play, two
-members are read, neither as code: the identity as JSON, the weights (``policy.pth``) by
-``torch.load(weights_only=True)``. The network is built from the plain data of the identity. The member
-``data``, which Stable-Baselines3 unpickles to resume a run, is never touched here. Checkpoints of version 0.1
-may have a third member, a value network for search (``value_network.f32``): plain numbers, as many as the
-identity says. It is read, and no longer written.
+A checkpoint is a zip file with the members that Stable-Baselines3 saves, and ``identity.json``. The
+identity is read as JSON, the weights (``policy.pth``) with ``torch.load(weights_only=True)``. The network is
+built from the plain data of the identity. The pickled member ``data`` is never opened here. Checkpoints of
+version 0.1 may have a value network for search (``value_network.f32``), plain numbers. It is read, and no
+longer written.
 
-The identity and the weights alone are a checkpoint too, as a safetensors file (``mancala export``).
+A safetensors file with the identity and the weights is a checkpoint, too (``mancala export``).
 """
 
 import json
@@ -36,7 +35,7 @@ from mancala_env.errors import MancalaError
 from mancala_env.networks.policy import NetworkConfig, build_network, torch
 from mancala_env.networks.value import InvalidValueNetwork, ValueNetworkConfig, ValueWeights
 from mancala_env.networks.value_files import FORMAT as VALUE_FORMAT
-from mancala_env.networks.value_files import NoValueNetwork
+from mancala_env.networks.value_files import NoValueNetwork, difference
 from mancala_env.rulesets import Ruleset
 
 _Answer = TypeVar("_Answer")
@@ -125,11 +124,10 @@ class Identity:
 
     def check(self) -> None:
         """Raise InvalidCheckpoint if a value is of the wrong type or not printable."""
-        texts = {"observation_version": self.observation_version}
         if not isinstance(self.versions, dict):
             raise InvalidCheckpoint(f"its versions must be texts by name, not {self.versions!r}")
-        texts |= {f"version of {name}": version for name, version in self.versions.items()}
-        for name, text in texts.items():
+        of_libraries = {f"version of {name}": version for name, version in self.versions.items()}
+        for name, text in ({"observation_version": self.observation_version} | of_libraries).items():
             if not isinstance(text, str) or not (name + text).isprintable():
                 raise InvalidCheckpoint(f"its {name!r} must be a printable text, not {text!r}")
         if not is_whole(self.environment_steps) or self.environment_steps < 0:
@@ -204,8 +202,8 @@ def _check_observation(path: str | Path, identity: Identity) -> None:
 def load_network(path: str | Path, identity: Identity) -> "torch.nn.Module":
     """Build the network of a checkpoint and load its weights; nothing is unpickled.
 
-    Torch's random number generator does not change, so loading an opponent does not affect a training run.
-    Memory for the weights is allocated only after the size of the file was checked.
+    Torch's random number generator does not change. Memory for the weights is allocated only after the size
+    of the file was checked.
 
     Raises:
         InvalidCheckpoint: This package does not have its observation, or the weights are missing, damaged or
@@ -221,7 +219,7 @@ def load_network(path: str | Path, identity: Identity) -> "torch.nn.Module":
         for name, value in claimed.items():
             if weights[name].shape != value.shape or not weights[name].is_contiguous():
                 raise InvalidCheckpoint(f"{name} is {list(weights[name].shape)}, not {list(value.shape)}")
-        # The weights that it draws are replaced. A program may have set another default device.
+        # A program may have set another default device.
         with torch.random.fork_rng([]), torch.device("cpu"):
             network = build_network(identity.ruleset, num_actions, identity.network)
         network.load_state_dict(weights)
@@ -281,13 +279,8 @@ def load_value_weights(path: str | Path, identity: Identity) -> ValueWeights:
 
 def check_ruleset(path: str | Path, identity: Identity, ruleset: Ruleset) -> None:
     """Raise InvalidCheckpoint, with both named, unless a checkpoint was trained on the ruleset."""
-    theirs, ours = identity.ruleset.options, ruleset.options
-    if theirs != ours:
-        dial = next(name for name in ours if ours[name] != theirs[name])
-        raise InvalidCheckpoint(
-            f"{path} was trained on {identity.ruleset.name}, not {ruleset.name}: "
-            f"{dial} is {theirs[dial]!r} there and {ours[dial]!r} here"
-        )
+    if differs := difference(identity.ruleset, ruleset):
+        raise InvalidCheckpoint(f"{path} {differs}")
 
 
 def _read_member(path: str | Path, member: str, most: int, least: int = 0) -> bytes:

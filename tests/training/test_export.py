@@ -82,9 +82,9 @@ def test_the_bundled_network_is_exported_by_its_name(tmp_path: Path, capsys) -> 
     assert (box.act(games) == exported.act(games)).all()
     capsys.readouterr()
     for words, said in (
-        (["trained"], "say with --ruleset which of the shipped networks: .*leyla"),
+        (["trained"], "--ruleset must name .* bundled network: .*leyla"),
         (["trained", "--ruleset", "gabata_3x"], "gabata_3x"),
-        ([str(out), "--ruleset", "leyla"], "--ruleset is for trained, .* knows its own game"),
+        ([str(out), "--ruleset", "leyla"], "--ruleset is for trained, .*shipped.safetensors"),
     ):
         assert main(["export", *words, "--onnx", str(tmp_path / "no.onnx")]) == 2
         assert re.search(said, capsys.readouterr().err)
