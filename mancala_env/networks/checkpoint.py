@@ -168,7 +168,7 @@ def read_identity(path: str | Path) -> Identity:
 def check_undamaged(path: str | Path) -> None:
     """Check the checksum of a checkpoint's weights, but not whether this package can play them.
 
-    Safetensors files are accepted, as they are without a checksum.
+    Safetensors files are without a checksum, and are accepted.
 
     Raises:
         InvalidCheckpoint: The weights are missing or damaged.
@@ -184,14 +184,13 @@ def _check_observation(path: str | Path, identity: Identity) -> None:
         ours = observations.version(kind, identity.ruleset)
     except NoValueNetwork as error:
         raise InvalidCheckpoint(
-            f"{path} saw {kind!r} of {identity.ruleset.name}, and this package has no value network of it"
+            f"{path} uses the observation {kind!r}, and this package is without a value network for "
+            f"{identity.ruleset.name}"
         ) from error
     if theirs != ours:
         # After the second dot is a hash of the value network in the observation.
-        differs_only_in_value_network = (
-            ours.count(".") == 2 and theirs.rpartition(".")[0] == ours.rpartition(".")[0]
-        )
-        why = ", which ships another value network" if differs_only_in_value_network else ""
+        has_other_network = ours.count(".") == 2 and theirs.rpartition(".")[0] == ours.rpartition(".")[0]
+        why = " with another value network" if has_other_network else ""
         raise InvalidCheckpoint(
             f"{path} was trained on version {theirs} of the observation {kind!r}, and this package has "
             f"version {ours}{why}; train it again or install the package that wrote it: "

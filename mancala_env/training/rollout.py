@@ -113,8 +113,13 @@ class SelfPlayEnv(GamesVecEnv):
         options["opening_set"] = "training"
         self._batches: list[Batch] = []
         self._slices: list[slice] = []
-        self._add_batch(num_games - num_pool - num_opened, 0, options)
-        self._add_batch(num_opened, opening_turns, options)
+        start = 0
+        for size, turns in ((num_games - num_pool - num_opened, 0), (num_opened, opening_turns)):
+            if size:
+                of_mirror = options | {"opening_turns": turns, "observation": kind}
+                self._batches.append(Batch(ruleset, size, seed=self._next_seed(), **of_mirror))
+                self._slices.append(slice(start, start + size))
+                start += size
         self._pool = None
         if num_pool:
             self._pool_slice = slice(num_games - num_pool, num_games)
@@ -129,22 +134,6 @@ class SelfPlayEnv(GamesVecEnv):
         self.statistics = GameStatistics(num_games)
         self._infos: list[dict[str, Any]] = [{} for _ in range(num_games)]
         super().__init__(num_games, observer.space, spaces.Discrete(self.num_actions))
-
-    def _add_batch(self, num_games: int, opening_turns: int, options: dict[str, Any]) -> None:
-        """Add mirror games, if any, that start with some uniformly random turns."""
-        if num_games:
-            start = self._slices[-1].stop if self._slices else 0
-            self._slices.append(slice(start, start + num_games))
-            self._batches.append(
-                Batch(
-                    self.ruleset,
-                    num_games,
-                    seed=self._next_seed(),
-                    opening_turns=opening_turns,
-                    observation=self.kind,
-                    **options,
-                )
-            )
 
     def set_pool(self, pool: Sequence[AgentLike], scores: Mapping[str, float] | None = None) -> None:
         """Change the opponents of the pool; running games continue against the old ones.
