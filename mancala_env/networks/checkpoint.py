@@ -11,12 +11,13 @@ A safetensors file with the identity and the weights is a checkpoint, too (``man
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from io import BytesIO
 from os.path import exists
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from mancala_env import observations
 from mancala_env._util import tensors
@@ -37,8 +38,6 @@ from mancala_env.networks.value import InvalidValueNetwork, ValueNetworkConfig, 
 from mancala_env.networks.value_files import FORMAT as VALUE_FORMAT
 from mancala_env.networks.value_files import NoValueNetwork, difference
 from mancala_env.rulesets import Ruleset
-
-_Answer = TypeVar("_Answer")
 
 FORMAT = "mancala-env checkpoint"
 FORMAT_VERSION = 1
@@ -174,7 +173,8 @@ def check_undamaged(path: str | Path) -> None:
         InvalidCheckpoint: The weights are missing or damaged.
     """
     if Path(path).suffix != tensors.SUFFIX:
-        _of_member(path, WEIGHTS_MEMBER, lambda archive: archive.check(WEIGHTS_MEMBER))
+        with _opened(path, WEIGHTS_MEMBER) as archive:
+            archive.check(WEIGHTS_MEMBER)
 
 
 def _check_observation(path: str | Path, identity: Identity) -> None:
@@ -283,10 +283,13 @@ def check_ruleset(path: str | Path, identity: Identity, ruleset: Ruleset) -> Non
 
 
 def _read_member(path: str | Path, member: str, most: int, least: int = 0) -> bytes:
-    return _of_member(path, member, lambda archive: archive.read(member, most, least))
+    with _opened(path, member) as archive:
+        return archive.read(member, most, least)
 
 
-def _of_member(path: str | Path, member: str, ask: Callable[[Archive], _Answer]) -> _Answer:
+@contextmanager
+def _opened(path: str | Path, member: str) -> Iterator[Archive]:
+    """Open a checkpoint to read a member; errors become InvalidCheckpoint."""
     if not exists(path):
         raise InvalidCheckpoint(f"there is no checkpoint {str(path)!r}")
     if wrong := run_folder_hint(path):
@@ -294,7 +297,7 @@ def _of_member(path: str | Path, member: str, ask: Callable[[Archive], _Answer])
     try:
         with opened(path) as archive:
             try:
-                return ask(archive)
+                yield archive
             except NoMember as error:
                 raise InvalidCheckpoint(f"{path} is no {FORMAT}: {_what_it_is(archive, member)}") from error
     except (InvalidArchive, OSError) as error:
@@ -321,4 +324,4 @@ def _what_it_is(archive: Archive, member: str) -> str:
             "it is a model that Stable-Baselines3 saved; load it with its own class, such as "
             "MaskablePPO.load, and agents.from_policy makes an agent of it"
         )
-    return f"it has no member {member}; mancala train writes checkpoints that do"
+    return f"it is without the member {member}, which mancala train writes"
