@@ -299,7 +299,9 @@ def _opened(path: str | Path, member: str) -> Iterator[Archive]:
             try:
                 yield archive
             except NoMember as error:
-                raise InvalidCheckpoint(f"{path} is no {FORMAT}: {_what_it_is(archive, member)}") from error
+                raise InvalidCheckpoint(
+                    f"{path} is not a {FORMAT}: {_what_it_is(archive, member)}"
+                ) from error
     except (InvalidArchive, OSError) as error:
         raise InvalidCheckpoint(f"{path} cannot be read as a checkpoint: {first_line(error)}") from error
 
