@@ -153,7 +153,7 @@ def generations_of(ruleset: Ruleset, settings: GrowthSettings) -> Iterator[Gener
 
 
 def grow(ruleset: Ruleset, settings: GrowthSettings, say: Say = print) -> tuple[list[Generation], bool]:
-    """Play and fit until there are no more gains; `say` receives messages about the progress.
+    """Play and fit as long as networks gain; `say` receives messages about the progress.
 
     Ctrl-C ends it early once there is a generation.
 
