@@ -119,6 +119,7 @@ CHAPTERS = {
             "mancala_env.training.policy",
             "mancala_env.training.pool",
             "mancala_env.training.distillation",
+            "mancala_env.training.expert_labels",
             "mancala_env.training.schedule",
             "mancala_env.training.run_folder",
             "mancala_env.training.run_report",

@@ -186,7 +186,7 @@ def _num_distilled(place: Path) -> int:
 
 
 class _StopWhenDue:
-    """Stop the training when it is to be measured, or when another update would exceed the budget."""
+    """Hook that stops the training when a measurement is due, or another update would exceed the budget."""
 
     def __init__(self, budget: LearningBudget, place: Path) -> None:
         self._budget, self._place, self.is_over = budget, place, False

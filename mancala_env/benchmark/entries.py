@@ -123,8 +123,8 @@ def _run(path: Path) -> ModuleType:
     # Registered in sys.modules, where numba and pickle look up functions.
     name = f"mancala_benchmark_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path.resolve())
-    if spec is None or spec.loader is None:
-        raise InvalidEntry(f"{path} cannot be run as a Python file")
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

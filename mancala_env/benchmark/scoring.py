@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,18 +70,10 @@ class Scoring(NamedTuple):
             elo, low, high = ladder.of(rated.identity)
         else:
             # All agents play the same openings.
+            options: dict[str, Any] = self._asdict()
             matches = [
-                play_matches(
-                    rated.agent,
-                    anchor,
-                    ruleset,
-                    games=self.games,
-                    opening_turns=self.opening_turns,
-                    opening_set=self.opening_set,
-                    seed=self.seed,
-                    num_threads=1,
-                )
-                for anchor in self.anchors
+                play_matches(rated.agent, anchor, ruleset, num_threads=1, **options)
+                for anchor in options.pop("anchors")
             ]
             fixed = ladder.only([name for name in ladder.names if name in self.anchors])
             elo, low, high = fit_ratings(matches, fixed=fixed).of(rated.agent.spec)

@@ -4,6 +4,7 @@ Entries are compared in a *contest*: one task and one budget, on one ruleset or 
 tables use the last measurement of each ended run, the curves all measuring points.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -139,8 +140,8 @@ class BenchmarkSummary:
 
     def _notes(self, results: Results, outdated: int, repeated: int) -> list[str]:
         notes = []
-        fewest = min((len(runs) for runs in self._runs_of_entries().values()), default=FEWEST_SEEDS)
-        if fewest < FEWEST_SEEDS:
+        num_seeds = Counter((_contest(row), row.key.entry) for row in self._final.values())
+        if min(num_seeds.values(), default=FEWEST_SEEDS) < FEWEST_SEEDS:
             notes.append(
                 f"some entries have fewer than {FEWEST_SEEDS} seeds, so their intervals are too narrow"
             )
@@ -156,12 +157,6 @@ class BenchmarkSummary:
             )
         notes += [f"{key.entry}, seed {key.seed}, was refused: {why}" for key, why in results.refused()]
         return notes
-
-    def _runs_of_entries(self) -> dict[tuple[Contest, str], list[Row]]:
-        found: dict[tuple[Contest, str], list[Row]] = {}
-        for key, row in self._final.items():
-            found.setdefault((_contest(row), key.entry), []).append(row)
-        return found
 
     def contests(self) -> list[Contest]:
         """Return the contests on single rulesets and, if there are several, on all rulesets together."""
@@ -241,7 +236,8 @@ class BenchmarkSummary:
             rows = [row for row in points[point] if row.key in over or not over]
             if len(rows) < len(over):
                 continue
-            spent = np.median([_spent(row) for row in rows])
+            has_steps = contest.limit.kind == "steps"
+            spent = np.median([row.steps if has_steps else row.core_minutes for row in rows])
             regret = estimate_iqm([np.array([row.score.regret for row in rows])])
             found.append((float(spent), regret, estimate_iqm([np.array([row.score.elo for row in rows])])))
         return found
@@ -295,10 +291,6 @@ def _regrets(rows: Sequence[Row], is_relative: bool) -> np.ndarray:
 
 def _less_regret(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> Estimate:
     return probability_of_improvement([-part for part in first], [-part for part in second])
-
-
-def _spent(row: Row) -> float:
-    return float(row.steps) if row.key.limit.kind == "steps" else row.core_minutes
 
 
 def baseline_cells(row: Row) -> list[str]:

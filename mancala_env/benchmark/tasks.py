@@ -20,13 +20,11 @@ class Task(NamedTuple):
         name: "board", "afterstates" or "anything".
         observation: Observation kind of the bundled learners.
         allowed: Observation kinds that the agent may use; empty if it may use anything, even searches.
-        meaning: Description of the task in one line.
     """
 
     name: str
     observation: ObservationKind
     allowed: tuple[ObservationKind, ...]
-    meaning: str
 
     def check(self, agent: Agent) -> None:
         """Check that an agent uses an allowed observation.
@@ -47,11 +45,9 @@ class Task(NamedTuple):
 
 
 TASKS: dict[str, Task] = {
-    "board": Task("board", "board", ("board",), "the board only, without the results of actions"),
-    "afterstates": Task(
-        "afterstates", "afterstates", ("board", "afterstates"), "the position after each action"
-    ),
-    "anything": Task("anything", "replies", (), "anything, including lookahead, value networks and searches"),
+    "board": Task("board", "board", ("board",)),
+    "afterstates": Task("afterstates", "afterstates", ("board", "afterstates")),
+    "anything": Task("anything", "replies", ()),
 }
 """All tasks by name."""
 

@@ -1,23 +1,23 @@
-"""Checkpoints as agents: a trained network, read without running anything the file brings along.
+"""Checkpoints: trained networks in files, read without running code from the file.
 
-A checkpoint is one zip: what Stable-Baselines3 saves of a run, plus ``identity.json``. To play, two
-members are read, neither as code: the identity as JSON, the weights (``policy.pth``) by
-``torch.load(weights_only=True)``. The network is built from the plain data of the identity. The member
-``data``, which Stable-Baselines3 unpickles to resume a run, is never touched here. Checkpoints of version 0.1
-may have a third member, a value network for search (``value_network.f32``): plain numbers, as many as the
-identity says. It is read, and no longer written.
+A checkpoint is a zip file with the members that Stable-Baselines3 saves, and ``identity.json``. The
+identity is read as JSON, the weights (``policy.pth``) with ``torch.load(weights_only=True)``. The network is
+built from the plain data of the identity. The pickled member ``data`` is never opened here. Checkpoints of
+version 0.1 may have a value network for search (``value_network.f32``), plain numbers. It is read, and no
+longer written.
 
-The identity and the weights alone are a checkpoint too, as a safetensors file (``mancala export``).
+A safetensors file with the identity and the weights is a checkpoint, too (``mancala export``).
 """
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from io import BytesIO
 from os.path import exists
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from mancala_env import observations
 from mancala_env._util import tensors
@@ -36,10 +36,8 @@ from mancala_env.errors import MancalaError
 from mancala_env.networks.policy import NetworkConfig, build_network, torch
 from mancala_env.networks.value import InvalidValueNetwork, ValueNetworkConfig, ValueWeights
 from mancala_env.networks.value_files import FORMAT as VALUE_FORMAT
-from mancala_env.networks.value_files import NoValueNetwork
+from mancala_env.networks.value_files import NoValueNetwork, difference
 from mancala_env.rulesets import Ruleset
-
-_Answer = TypeVar("_Answer")
 
 FORMAT = "mancala-env checkpoint"
 FORMAT_VERSION = 1
@@ -125,11 +123,10 @@ class Identity:
 
     def check(self) -> None:
         """Raise InvalidCheckpoint if a value is of the wrong type or not printable."""
-        texts = {"observation_version": self.observation_version}
         if not isinstance(self.versions, dict):
             raise InvalidCheckpoint(f"its versions must be texts by name, not {self.versions!r}")
-        texts |= {f"version of {name}": version for name, version in self.versions.items()}
-        for name, text in texts.items():
+        of_libraries = {f"version of {name}": version for name, version in self.versions.items()}
+        for name, text in ({"observation_version": self.observation_version} | of_libraries).items():
             if not isinstance(text, str) or not (name + text).isprintable():
                 raise InvalidCheckpoint(f"its {name!r} must be a printable text, not {text!r}")
         if not is_whole(self.environment_steps) or self.environment_steps < 0:
@@ -170,13 +167,14 @@ def read_identity(path: str | Path) -> Identity:
 def check_undamaged(path: str | Path) -> None:
     """Check the checksum of a checkpoint's weights, but not whether this package can play them.
 
-    Safetensors files are accepted, as they are without a checksum.
+    Safetensors files are without a checksum, and are accepted.
 
     Raises:
         InvalidCheckpoint: The weights are missing or damaged.
     """
     if Path(path).suffix != tensors.SUFFIX:
-        _of_member(path, WEIGHTS_MEMBER, lambda archive: archive.check(WEIGHTS_MEMBER))
+        with _opened(path, WEIGHTS_MEMBER) as archive:
+            archive.check(WEIGHTS_MEMBER)
 
 
 def _check_observation(path: str | Path, identity: Identity) -> None:
@@ -186,14 +184,13 @@ def _check_observation(path: str | Path, identity: Identity) -> None:
         ours = observations.version(kind, identity.ruleset)
     except NoValueNetwork as error:
         raise InvalidCheckpoint(
-            f"{path} saw {kind!r} of {identity.ruleset.name}, and this package has no value network of it"
+            f"{path} uses the observation {kind!r}, and this package is without a value network for "
+            f"{identity.ruleset.name}"
         ) from error
     if theirs != ours:
         # After the second dot is a hash of the value network in the observation.
-        differs_only_in_value_network = (
-            ours.count(".") == 2 and theirs.rpartition(".")[0] == ours.rpartition(".")[0]
-        )
-        why = ", which ships another value network" if differs_only_in_value_network else ""
+        has_other_network = ours.count(".") == 2 and theirs.rpartition(".")[0] == ours.rpartition(".")[0]
+        why = " with another value network" if has_other_network else ""
         raise InvalidCheckpoint(
             f"{path} was trained on version {theirs} of the observation {kind!r}, and this package has "
             f"version {ours}{why}; train it again or install the package that wrote it: "
@@ -204,8 +201,8 @@ def _check_observation(path: str | Path, identity: Identity) -> None:
 def load_network(path: str | Path, identity: Identity) -> "torch.nn.Module":
     """Build the network of a checkpoint and load its weights; nothing is unpickled.
 
-    Torch's random number generator does not change, so loading an opponent does not affect a training run.
-    Memory for the weights is allocated only after the size of the file was checked.
+    Torch's random number generator does not change. Memory for the weights is allocated only after the size
+    of the file was checked.
 
     Raises:
         InvalidCheckpoint: This package does not have its observation, or the weights are missing, damaged or
@@ -221,7 +218,7 @@ def load_network(path: str | Path, identity: Identity) -> "torch.nn.Module":
         for name, value in claimed.items():
             if weights[name].shape != value.shape or not weights[name].is_contiguous():
                 raise InvalidCheckpoint(f"{name} is {list(weights[name].shape)}, not {list(value.shape)}")
-        # The weights that it draws are replaced. A program may have set another default device.
+        # A program may have set another default device.
         with torch.random.fork_rng([]), torch.device("cpu"):
             network = build_network(identity.ruleset, num_actions, identity.network)
         network.load_state_dict(weights)
@@ -281,20 +278,18 @@ def load_value_weights(path: str | Path, identity: Identity) -> ValueWeights:
 
 def check_ruleset(path: str | Path, identity: Identity, ruleset: Ruleset) -> None:
     """Raise InvalidCheckpoint, with both named, unless a checkpoint was trained on the ruleset."""
-    theirs, ours = identity.ruleset.options, ruleset.options
-    if theirs != ours:
-        dial = next(name for name in ours if ours[name] != theirs[name])
-        raise InvalidCheckpoint(
-            f"{path} was trained on {identity.ruleset.name}, not {ruleset.name}: "
-            f"{dial} is {theirs[dial]!r} there and {ours[dial]!r} here"
-        )
+    if differs := difference(identity.ruleset, ruleset):
+        raise InvalidCheckpoint(f"{path} {differs}")
 
 
 def _read_member(path: str | Path, member: str, most: int, least: int = 0) -> bytes:
-    return _of_member(path, member, lambda archive: archive.read(member, most, least))
+    with _opened(path, member) as archive:
+        return archive.read(member, most, least)
 
 
-def _of_member(path: str | Path, member: str, ask: Callable[[Archive], _Answer]) -> _Answer:
+@contextmanager
+def _opened(path: str | Path, member: str) -> Iterator[Archive]:
+    """Open a checkpoint to read a member; errors become InvalidCheckpoint."""
     if not exists(path):
         raise InvalidCheckpoint(f"there is no checkpoint {str(path)!r}")
     if wrong := run_folder_hint(path):
@@ -302,9 +297,11 @@ def _of_member(path: str | Path, member: str, ask: Callable[[Archive], _Answer])
     try:
         with opened(path) as archive:
             try:
-                return ask(archive)
+                yield archive
             except NoMember as error:
-                raise InvalidCheckpoint(f"{path} is no {FORMAT}: {_what_it_is(archive, member)}") from error
+                raise InvalidCheckpoint(
+                    f"{path} is not a {FORMAT}: {_what_it_is(archive, member)}"
+                ) from error
     except (InvalidArchive, OSError) as error:
         raise InvalidCheckpoint(f"{path} cannot be read as a checkpoint: {first_line(error)}") from error
 
@@ -329,4 +326,4 @@ def _what_it_is(archive: Archive, member: str) -> str:
             "it is a model that Stable-Baselines3 saved; load it with its own class, such as "
             "MaskablePPO.load, and agents.from_policy makes an agent of it"
         )
-    return f"it has no member {member}; mancala train writes checkpoints that do"
+    return f"it is without the member {member}, which mancala train writes"

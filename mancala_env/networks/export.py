@@ -13,13 +13,12 @@ import logging
 import sys
 import warnings
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from mancala_env._util.command_line import Parser, check_out, in_one_line, needing
-from mancala_env._util.files import written_whole
+from mancala_env._util.files import write_whole
 from mancala_env._util.package_data import rulesets_with
 from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents.registry import shipped_policy
@@ -67,11 +66,10 @@ def to_onnx(checkpoint: str | Path) -> bytes:
     network = load_network(checkpoint, identity)
     with needing("an ONNX model", "onnx"):
         import onnx
-        import onnxscript  # noqa: F401  (torch asks for it later, and says less)
+        import onnxscript  # noqa: F401  (torch needs it later, with a less helpful error)
     model = (_EveryAction(network) if isinstance(network, ActionNetwork) else network).eval()
-    ruleset = identity.ruleset
-    num_actions = ruleset.num_actions(identity.rounds)
-    observer = Observer(ruleset, identity.network.observation, num_actions)
+    num_actions = identity.ruleset.num_actions(identity.rounds)
+    observer = Observer(identity.ruleset, identity.network.observation, num_actions)
     example = (
         torch.from_numpy(observer.empty(_GAMES)),
         torch.ones(_GAMES, num_actions, dtype=torch.bool, device="cpu"),
@@ -83,7 +81,16 @@ def to_onnx(checkpoint: str | Path) -> bytes:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings of torch about itself
-            program = _exported(model, example, games)
+            program = torch.onnx.export(
+                model,
+                example,
+                input_names=["observation", "legal"],
+                output_names=["logits", "values"],
+                dynamic_shapes=({0: games}, {0: games}),
+                opset_version=_OPSET,
+                dynamo=True,
+                verbose=False,
+            )
     finally:
         talk.setLevel(level)
     assert program is not None
@@ -94,35 +101,16 @@ def to_onnx(checkpoint: str | Path) -> bytes:
     return found.SerializeToString()
 
 
-def _exported(model: nn.Module, example: tuple[Tensor, ...], games: Any) -> "torch.onnx.ONNXProgram | None":
-    return torch.onnx.export(
-        model,
-        example,
-        input_names=["observation", "legal"],
-        output_names=["logits", "values"],
-        dynamic_shapes=({0: games}, {0: games}),
-        opset_version=_OPSET,
-        dynamo=True,
-        verbose=False,
-    )
-
-
 def _checkpoint_of(text: str, ruleset: str | None) -> Path:
-    """Return the named file, or the bundled one of a ruleset.
-
-    Raises:
-        MancalaError: A ruleset is missing, unknown, without a network, or given together with a file.
-    """
+    """Return the named file, or the bundled one of a ruleset."""
     if text == _SHIPPED:
         if ruleset is None:
-            raise MancalaError(
-                f"say with --ruleset which of the shipped networks: {', '.join(rulesets_with('policy'))}"
-            )
+            names = ", ".join(rulesets_with("policy"))
+            raise MancalaError(f"--ruleset must name one of the rulesets with a bundled network: {names}")
         return shipped_policy(lookup(ruleset))
     if ruleset is not None:
         raise MancalaError(
-            f"--ruleset is for {_SHIPPED}, the shipped network; {text!r} is a path, and a checkpoint "
-            "knows its own game"
+            f"--ruleset is for {_SHIPPED}, the bundled network; the checkpoint {text!r} has a ruleset"
         )
     return Path(text)
 
@@ -132,14 +120,15 @@ def main(arguments: list[str] | None = None, program: str = "mancala export") ->
     """Run the command; return the exit status."""
     parser = Parser(prog=program, description=__doc__)
     parser.add_argument(
-        "checkpoint", help=f"a checkpoint, such as runs/first/final.zip, or {_SHIPPED}: the shipped network"
+        "checkpoint",
+        help=f"checkpoint, such as runs/first/final.zip, or {_SHIPPED} for the bundled network",
     )
-    parser.add_argument("--ruleset", help=f"of which game the shipped network is, for {_SHIPPED}")
-    parser.add_argument("--onnx", type=Path, metavar="FILE", help="write an ONNX model, .onnx")
-    parser.add_argument("--safetensors", type=Path, metavar="FILE", help=f"write the weights, {SUFFIX}")
+    parser.add_argument("--ruleset", help=f"ruleset of the bundled network; only with {_SHIPPED}")
+    parser.add_argument("--onnx", type=Path, metavar="FILE", help="ONNX model to write, .onnx")
+    parser.add_argument("--safetensors", type=Path, metavar="FILE", help=f"weights to write, {SUFFIX}")
     options = parser.parse_args(arguments)
     if options.onnx is None and options.safetensors is None:
-        raise MancalaError("say what to write: --onnx FILE, --safetensors FILE, or both")
+        raise MancalaError("name a file to write: --onnx FILE, --safetensors FILE, or both")
     checkpoint = _checkpoint_of(options.checkpoint, options.ruleset)
     # Check first, so that an error comes early and the checkpoint is not overwritten.
     for path, suffix, option, read in (
@@ -152,8 +141,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala export") ->
     contents = {path: export(checkpoint) for path, export in exports if path is not None}
     for path, content in contents.items():
         try:
-            with written_whole(path) as file:
-                file.write(content)
+            write_whole(path, content)
         except OSError as error:
             raise MancalaError(f"cannot write {path}: {error.strerror or error}") from error
         print(f"Written: {path}, {len(content):,} bytes")

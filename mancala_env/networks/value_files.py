@@ -23,6 +23,8 @@ from mancala_env.networks.value import (
 from mancala_env.rulesets import Ruleset
 
 FORMAT = "mancala-env value network"
+# Rule option that sets up the next round, and does not matter within a round.
+_NOT_OF_A_ROUND = "match"
 # Names of the arrays, and texts for programs in other languages.
 _NAMES = ValueWeights._fields
 _CODES = {"most_seeds": MOST_SEEDS, "mine": MINE, "theirs": THEIRS}
@@ -102,14 +104,22 @@ def read_for(path: str | Path, ruleset: Ruleset) -> ValueWeights:
         InvalidValueNetwork: See :func:`read_value_file`; or the network is of another ruleset.
     """
     file = read_value_file(path)
-    theirs, ours = _dials_of_a_round(file.ruleset), _dials_of_a_round(ruleset)
-    if theirs != ours:
-        dial = next(name for name in ours if ours[name] != theirs[name])
-        raise InvalidValueNetwork(
-            f"{path} was trained on {file.ruleset.name}, not {ruleset.name}: "
-            f"{dial} is {theirs[dial]!r} there and {ours[dial]!r} here"
-        )
+    if differs := difference(file.ruleset, ruleset, _NOT_OF_A_ROUND):
+        raise InvalidValueNetwork(f"{path} {differs}")
     return file.weights
+
+
+def difference(theirs: Ruleset, ours: Ruleset, excluded: str = "") -> str:
+    """Return in words how the ruleset of a network differs from another, "" if it does not.
+
+    One rule option may be excluded.
+    """
+    for name, value in ours.options.items():
+        other = theirs.options[name]
+        if name != excluded and other != value:
+            where = f"{name} is {other!r} there and {value!r} here"
+            return f"was trained on {theirs.name}, not {ours.name}: {where}"
+    return ""
 
 
 def shipped_network(ruleset: Ruleset) -> Path:
@@ -120,18 +130,13 @@ def shipped_network(ruleset: Ruleset) -> Path:
     """
     for name in rulesets_with("value"):
         path = bundled_file("value", name)
-        if _dials_of_a_round(ruleset_of(path)) == _dials_of_a_round(ruleset):
+        if not difference(ruleset_of(path), ruleset, _NOT_OF_A_ROUND):
             return path
     raise NoValueNetwork(
         f"no value network is bundled for {ruleset.name}, only for: {', '.join(rulesets_with('value'))}; "
         "mancala grow-value makes one of a ruleset of the catalogue, and "
         "mancala_env.training.value_growth.grow_file of any ruleset"
     )
-
-
-def _dials_of_a_round(ruleset: Ruleset) -> dict[str, str | int | bool]:
-    """Return what decides how a round plays: how the next one is set up is nothing to a network of rounds."""
-    return {name: value for name, value in ruleset.options.items() if name != "match"}
 
 
 def _read_texts(path: str | Path) -> tuple[Ruleset, ValueNetworkConfig, dict[str, str]]:

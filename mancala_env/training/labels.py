@@ -32,12 +32,7 @@ class SearchLabels:
     """
 
     def __init__(self, config: TrainConfig, env: SelfPlayEnv, seed: int | None) -> None:
-        """Set up the search and an empty replay.
-
-        Args:
-            config: The run's configuration.
-            env: The games of the run.
-            seed: Random seed of the positions that are labelled and sampled.
+        """Set up the search and an empty replay; positions are labelled and sampled with a random seed.
 
         Raises:
             InvalidConfig: The agent of `expert.spec` cannot label.

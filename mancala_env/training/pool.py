@@ -39,14 +39,9 @@ class SnapshotPool:
         if path.exists():
             try:
                 kept = json.loads(path.read_text())
-                found = [folder.checkpoints / name for name in kept["snapshots"]]
-                self.scores = {
-                    **{spec: float(score) for spec, score in kept["opponents"].items()},
-                    **{
-                        str(file): float(score)
-                        for file, score in zip(found, kept["snapshots"].values(), strict=True)
-                    },
-                }
+                found = {folder.checkpoints / name: score for name, score in kept["snapshots"].items()}
+                scores = kept["opponents"] | {str(file): score for file, score in found.items()}
+                self.scores = {spec: float(score) for spec, score in scores.items()}
             except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
                 raise RunFolderError(
                     f"{path} cannot be read ({error}); delete it to resume without snapshots"

@@ -104,12 +104,7 @@ class SelfPlayPPO(MaskablePPO):
             self.labels.replay.forget_running_games()
 
     def start_games(self, callback: BaseCallback, reset_num_timesteps: bool) -> BaseCallback:
-        """Start the games of a run, as ``learn`` of Stable-Baselines3 does.
-
-        Args:
-            callback: A callback, which is bound to this model.
-            reset_num_timesteps: Whether to count environment steps from 0.
-        """
+        """Start the games of a run and bind a callback, as ``learn`` of Stable-Baselines3 does."""
         steps = sys.maxsize - self.num_timesteps  # the run's clock ends it, no number of steps
         return self._setup_learn(steps, callback, reset_num_timesteps)[1]
 

@@ -46,10 +46,8 @@ _LEAST_WEIGHT = 0.05
 def opponent_name(spec: str, configured: Sequence[str]) -> str:
     """Return the name of a pool opponent in the metrics of a run.
 
-    Args:
-        spec: Spec of the opponent.
-        configured: Specs of the configured opponents, whose names are their specs. Other checkpoints belong
-            to the run, and the stem of the file is their name.
+    Configured opponents have their specs as names. Other checkpoints belong to the run, and their name is the
+    stem of the file.
     """
     parsed = Spec.parse(spec)
     is_own = parsed.kind == "checkpoint" and spec not in configured
@@ -106,32 +104,46 @@ class SelfPlayEnv(GamesVecEnv):
             seed: Random seed.
             num_threads: CPU threads; None for every core this process may use.
         """
-        self.ruleset, self.kind = ruleset, kind
+        self.ruleset, self.kind, self.num_threads = ruleset, kind, num_threads
         self.num_actions = ruleset.num_actions(rounds)
-        self.num_threads = num_threads
         self._seed_sequence = np.random.SeedSequence(seed)
         num_pool = round(num_games * pool_share) if len(pool) else 0
         num_opened = round((num_games - num_pool) * opening_share) if opening_turns else 0
         self.observer = observer = Observer(ruleset, kind, self.num_actions)
+<<<<<<< HEAD
         options: dict[str, Any] = {
             "rounds": rounds,
             "reward": reward,
             "opening_set": "training",
             "observation": kind,
         }
+=======
+        options: dict[str, Any] = {"rounds": rounds, "reward": reward, "num_threads": num_threads}
+        options["opening_set"] = "training"
+>>>>>>> learners
         self._batches: list[Batch] = []
         self._slices: list[slice] = []
-        self._add_batch(num_games - num_pool - num_opened, 0, options)
-        self._add_batch(num_opened, opening_turns, options)
+        start = 0
+        for size, turns in ((num_games - num_pool - num_opened, 0), (num_opened, opening_turns)):
+            if size:
+                of_mirror = options | {"opening_turns": turns, "observation": kind}
+                self._batches.append(Batch(ruleset, size, seed=self._next_seed(), **of_mirror))
+                self._slices.append(slice(start, start + size))
+                start += size
         self._pool = None
         if num_pool:
             self._pool_slice = slice(num_games - num_pool, num_games)
+<<<<<<< HEAD
             # set_pool replaces the opponent
             pool_options = EnvOptions(ruleset=ruleset, opening_turns=opening_turns, **options)
             duel = Duel(
                 pool_options, num_pool, autoreset=True, alternates_seats=True, num_threads=num_threads
             )
             self._pool = _PoolGames(duel, pool_priority)
+=======
+            of_pool = options | {"opening_turns": opening_turns, "observer": observer}
+            self._pool = _PoolGames(ruleset, num_pool, pool_priority, of_pool)
+>>>>>>> learners
             self.set_pool(pool, pool_scores)
             self._pool.reset(self._next_seed())
         self._observation = observer.empty(num_games)
@@ -142,6 +154,7 @@ class SelfPlayEnv(GamesVecEnv):
         self._infos: list[dict[str, Any]] = [{} for _ in range(num_games)]
         super().__init__(num_games, observer.space, spaces.Discrete(self.num_actions))
 
+<<<<<<< HEAD
     def _add_batch(self, num_games: int, opening_turns: int, options: dict[str, Any]) -> None:
         """Add mirror games, if any, that start with some uniformly random turns."""
         if num_games:
@@ -158,12 +171,12 @@ class SelfPlayEnv(GamesVecEnv):
                 )
             )
 
+=======
+>>>>>>> learners
     def set_pool(self, pool: Sequence[AgentLike], scores: Mapping[str, float] | None = None) -> None:
         """Change the opponents of the pool; running games continue against the old ones.
 
-        Args:
-            pool: Agents, or their specs.
-            scores: Known recent scores of the learner against pool agents, by spec.
+        `scores` are known recent scores of the learner against pool agents, by spec.
         """
         if self._pool is not None:
             self._pool.scores.update(scores or {})
@@ -224,11 +237,6 @@ class SelfPlayEnv(GamesVecEnv):
         pool = [] if self._pool is None else [self._pool.duel.games]
         return np.concatenate([*(batch.games for batch in self._batches), *pool])
 
-    @property
-    def pool_size(self) -> int:
-        """Number of games played against the pool."""
-        return self._pool.duel.num_games if self._pool is not None else 0
-
     def _view(self) -> np.ndarray:
         """Update players and masks, and return a copy of the observations, which the buffer stores."""
         for rows, batch in zip(self._slices, self._batches, strict=True):
@@ -255,17 +263,16 @@ class SelfPlayEnv(GamesVecEnv):
 class _PoolGames:
     """Games of the learner against opponents; those that win more are sampled more often."""
 
-    def __init__(self, duel: Duel, priority: float) -> None:
-        self.duel = duel
+    def __init__(self, ruleset: Ruleset, num_games: int, priority: float, options: dict[str, Any]) -> None:
+        """Set up the games with options of Duel; `set_opponents` replaces the opponent."""
+        first = [agents.make("random", ruleset)]
+        self.duel = Duel(ruleset, num_games, opponents=first, seat="other", autoreset=True, **options)
         self._priority = priority
+        self.opponents: list[Agent] = []
         self.scores: dict[str, float] = {}
 
-    @property
-    def opponents(self) -> list[Agent]:
-        return self._pool
-
     def set_opponents(self, opponents: list[Agent]) -> None:
-        self._pool = opponents
+        self.opponents = opponents
         self._weigh()
 
     def score(self, opponent: Agent) -> float:
@@ -290,8 +297,8 @@ class _PoolGames:
         return rewards, dones
 
     def _weigh(self) -> None:
-        wins = np.array([max(_LEAST_WEIGHT, 1 - self.score(opponent)) for opponent in self._pool])
-        self.duel.set_opponents(self._pool, wins**self._priority)
+        wins = np.array([max(_LEAST_WEIGHT, 1 - self.score(opponent)) for opponent in self.opponents])
+        self.duel.set_opponents(self.opponents, wins**self._priority)
 
 
 class SelfPlayBuffer(MaskableRolloutBuffer):

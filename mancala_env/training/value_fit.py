@@ -1,7 +1,7 @@
 """Games of a search against itself, and a value network fitted to their positions.
 
-Games begin with random openings and random deviations, which lead to positions as a search meets them.
-:mod:`mancala_env.training.value_growth` repeats both, generation after generation.
+Games start with random openings and random deviations, which lead to the kinds of positions that occur in a
+search. :mod:`mancala_env.training.value_growth` repeats both, generation after generation.
 
 Symbols: N positions, H holes, C codes, U units.
 """
@@ -20,24 +20,24 @@ from mancala_env.evaluation.openings import MAX_OPENING_TURNS, openings, set_to_
 from mancala_env.networks.value import NUM_CODES, NUM_UNITS, ValueWeights, certain_leads, codes_of
 from mancala_env.rulesets import Ruleset
 
-# Games side by side; what an agent sees of more would not fit the cache.
+# Number of parallel games; more would not fit the processor's cache.
 _GAMES_AT_ONCE = 4000
-# A game deviates in so many of its turns until a turn drawn below _STEADY; only what follows is learned from.
+# Share of random turns until a turn drawn below _STEADY; only later positions are learned from.
 _DEVIATIONS, _STEADY = 0.3, 14
 _BATCH, _EPOCHS, _RATE, _LAST_RATE = 4096, 8, 0.01, 0.0001
-# Errors beyond so many seeds count linearly (Huber): relays make some games end anyhow.
+# Larger errors in seeds count linearly (Huber): long relays make some outcomes nearly random.
 _HUBER = 8.0
 
 
 class Played(NamedTuple):
-    """Positions of games, in the order of the games, with their ends.
+    """Positions of games, in the order of the games.
 
     Attributes:
         games: uint64 `[N, NUM_COLUMNS]`, running games.
-        margins: int64 `[N]`, seeds by which the player to move led at the end.
-        game: int64 `[N]`, the number of the game each position is from.
-        found: float64 `[N]`, value of each position to its player to move in the agent's search, in seeds.
-        turns: Turns of those games, deviations included.
+        margins: int64 `[N]`, final lead of the player to move, in seeds.
+        game: int64 `[N]`, the number of the position's game.
+        found: float64 `[N]`, value of the position for its player to move in the agent's search, in seeds.
+        turns: Number of turns of the games, with deviations.
     """
 
     games: np.ndarray
@@ -48,7 +48,7 @@ class Played(NamedTuple):
 
 
 def play(agent: MinimaxAgent, num_games: int, seed: int) -> Played:
-    """Let an agent play itself and return the positions of its games from where it stopped deviating."""
+    """Let an agent play itself, and return the positions of its games after the last deviation."""
     found = []
     for start in range(0, num_games, _GAMES_AT_ONCE):
         some = _play_some(agent, min(_GAMES_AT_ONCE, num_games - start), seed + start)
@@ -86,19 +86,11 @@ def _play_some(agent: MinimaxAgent, num_games: int, seed: int) -> Played:
 
 
 def openings_of_lengths(ruleset: Ruleset, lengths: np.ndarray, seed: int) -> np.ndarray:
-    """Draw openings that are not held out for evaluation, the shorter ones first.
+    """Draw openings with :func:`training_openings`, uint64 `[N, NUM_COLUMNS]`, the shorter ones first.
 
-    On a board so small that all openings of some length are held out, those are drawn from all.
-
-    Args:
-        ruleset: The ruleset.
-        lengths: How many of 0 turns (the start, which no set has), of 1, and so on.
-        seed: Seed of them all.
-
-    Returns:
-        uint64 `[N, NUM_COLUMNS]`.
+    `lengths` are the numbers of openings of 0 turns (the start of the game), 1 turn, and so on.
     """
-    # A seed for each length: with one for all, a longer opening would go on from a shorter.
+    # With one seed for all lengths, a longer opening would continue a shorter one.
     seeds = np.random.SeedSequence(seed).generate_state(len(lengths), np.uint64).tolist()
     return np.concatenate(
         [training_openings(ruleset, n, turns, seeds[turns]) for turns, n in enumerate(lengths) if n]
@@ -106,10 +98,9 @@ def openings_of_lengths(ruleset: Ruleset, lengths: np.ndarray, seed: int) -> np.
 
 
 def training_openings(ruleset: Ruleset, count: int, opening_turns: int, seed: int) -> np.ndarray:
-    """Draw openings that are not held out for evaluation, or any where no others have so many turns.
+    """Draw openings that are not held out for evaluation, uint64 `[count, NUM_COLUMNS]`.
 
-    Returns:
-        uint64 `[count, NUM_COLUMNS]`.
+    On a board so small that all openings of this length are held out, they are drawn from all.
     """
     opening_set = set_to_learn_from(ruleset, opening_turns)
     return openings(ruleset, count, opening_turns, seed, opening_set=opening_set)
@@ -121,14 +112,14 @@ def fit(ruleset: Ruleset, games: np.ndarray, values: np.ndarray, seed: int) -> V
     Args:
         ruleset: The ruleset.
         games: uint64 `[N, NUM_COLUMNS]`.
-        values: `[N]`, seeds each is worth to its player to move.
-        seed: Seed of the first weights and of the order of the positions.
+        values: `[N]`, targets in seeds for the players to move.
+        seed: Random seed of the initial weights and of the order of the positions.
     """
     draw = torch.Generator("cpu").manual_seed(seed)
-    kind: Any = {"dtype": torch.float32, "device": "cpu"}  # whatever a program's defaults are
+    kind: Any = {"dtype": torch.float32, "device": "cpu"}  # a program may have set other defaults
     codes = torch.from_numpy(codes_of(ruleset, games) + NUM_CODES * np.arange(ruleset.num_holes))
     wanted = torch.from_numpy((values - certain_leads(ruleset, games)).astype(np.float32))
-    # Random numbers of such a size that units differ and their sums begin at a few seeds.
+    # With initial weights of this size, units differ and their sums are a few seeds.
     weights: list[Tensor] = [
         0.15 * torch.randn(ruleset.num_holes * NUM_CODES, NUM_UNITS, generator=draw, **kind),
         torch.zeros(NUM_UNITS, **kind),

@@ -282,7 +282,7 @@ def test_a_foreign_zip_among_the_checkpoints_is_skipped(run: Path, capsys) -> No
     (run / "checkpoints" / "holiday.zip").write_bytes(b"a photo")
     assert resume(run, 4) == 0
     said = capsys.readouterr().out
-    assert "9999999999.zip is no mancala-env checkpoint" in said
+    assert "9999999999.zip is not a mancala-env checkpoint" in said
     assert "holiday.zip cannot be read" in said
     assert f"Resuming from {run}/final.zip" in said
 

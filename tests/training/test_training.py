@@ -97,7 +97,8 @@ def test_mirror_games_are_games_of_position(ruleset: rulesets.Ruleset, reward: s
 
 def test_pool_games_are_steps_of_one_player_against_its_opponents() -> None:
     env = SelfPlayEnv(LAYLI, "board", 40, pool=["greedy", "random"], pool_share=0.5, seed=1, num_threads=1)
-    assert env.pool_size == 20
+    assert env._pool is not None
+    assert env._pool.duel.num_games == 20
     rng = np.random.default_rng(2)
     replay = Replay(env, env.reset())
     seats = env.players[20:].copy()

@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 from error_checks import names, raises
 
-from mancala_env import Batch, Position, Ruleset, rulesets
+from mancala_env import Batch, Ruleset, rulesets
 from mancala_env.cli import main
 from mancala_env.engine.holdout import rows_in_set
 from mancala_env.engine.state import PLAYER_COLUMN
 from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation import play_matches
 from mancala_env.networks.value_files import read_value_file
-from mancala_env.solver import Solver
 from mancala_env.training import value_growth
-from mancala_env.training.value_fit import Played, play
-from mancala_env.training.value_growth import exact_values, searcher, targets
+from mancala_env.training.value_fit import Played
+from mancala_env.training.value_growth import targets
 from tools.make_value_cards import main as cards
 
 TINY = ["--games", "300", "--depth", "3", "--generations", "2"]
@@ -40,30 +39,6 @@ def test_a_target_is_a_mean_of_what_was_found_there_and_later() -> None:
     middle = 0.5 * 0 + 0.5 * last
     assert targets(some, later=0.5).tolist() == [0.5 * 4 + 0.5 * middle, -middle, -last, 1.5]
     assert not len(targets(played([], [], [], [])))
-
-
-def test_an_exact_value_stands_in_for_all_that_was_found_there_and_later() -> None:
-    some = played([4.0, 0.0, -6.0, 1.0], [0, 1, 1, 1], [8, -8, -8, 2], [0, 0, 0, 1])
-    exact = np.array([np.nan, -10.0, np.nan, np.nan])
-    assert targets(some, exact, later=0.5).tolist() == [0.5 * 4 + 0.5 * 10, -10, -7, 1.5]
-    assert targets(some, exact, later=1.0).tolist() == [10, -10, -8, 2]
-
-
-def test_exact_values_are_the_margins_of_best_play_and_the_same_every_time() -> None:
-    leyla = rulesets.lookup("leyla")
-    some = play(searcher(leyla, 2, None, 1), 20, 1)
-    exact = exact_values(some, Solver(leyla, memory_mb=1), 100)
-    is_solved = ~np.isnan(exact)
-    assert 0.2 < is_solved.mean() < 1  # some need more nodes
-    patient = Solver(leyla, memory_mb=16)
-    for n in np.flatnonzero(is_solved)[::7]:
-        position = Position.from_games(leyla, some.games, int(n))
-        lead = position.stores[position.player] - position.stores[1 - position.player]
-        assert exact[n] == lead + patient.value(position)
-    # At the last turn of many games the search reaches the end; then both values are equal.
-    is_last = np.append(some.game[1:] != some.game[:-1], True)
-    assert (exact == some.found)[is_last & is_solved].mean() > 0.5
-    assert np.array_equal(exact, exact_values(some, Solver(leyla, memory_mb=1), 100), equal_nan=True)
 
 
 @pytest.mark.slow
@@ -108,17 +83,6 @@ def test_games_that_leave_nothing_to_learn_from_are_refused() -> None:
         list(value_growth.generations_of(rulesets.lookup("layli_goobalay"), settings))
 
 
-def test_what_the_solver_knows_changes_the_network_and_is_in_the_command(tmp_path: Path) -> None:
-    none, one, same = (tmp_path / f"{name}.safetensors" for name in ("none", "one", "same"))
-    words = ["grow-value", "gabata_five_holes", "--games", "40", "--depth", "2", "--generations", "2"]
-    for path, solve in ((none, "0"), (one, "50"), (same, "50")):
-        assert main([*words, "--solve", solve, "--out", str(path)]) == 0
-    assert one.read_bytes() == same.read_bytes()
-    without, with_it = read_value_file(none), read_value_file(one)
-    assert with_it.made["command"] == without.made["command"] + " --solve 50"
-    assert not np.array_equal(with_it.weights.embeddings, without.weights.embeddings)
-
-
 def test_ctrl_c_keeps_the_best_generation_so_far(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -149,8 +113,6 @@ def test_ctrl_c_keeps_the_best_generation_so_far(
         (["nothing"], "'nothing'"),
         (["leyla", "--games", "0"], ["games", 1, 0]),
         (["leyla", "--seed", "-1"], ["seed", 0, -1]),
-        (["leyla", "--solve", "-1"], ["solve", 0, -1]),
-        (["leyla", "--solve", "many"], ["--solve", "'many'"]),
         (["leyla", "--depth", "100"], ["depth", 1, 99, 100]),
         (["leyla", "--out", "nowhere/at/all.safetensors"], ["--out", "nowhere/at/all.safetensors"]),
         (["leyla", "--games", "1", "--depth", "1", "--seed", str(2**63 - 1)], ["games", 1]),
