@@ -28,15 +28,7 @@ class InvalidSetting(MancalaError):
 
 @dataclass(frozen=True)
 class Meaning:
-    """Description and range of a setting.
-
-    Attributes:
-        text: Description in one line.
-        low: Minimum.
-        high: Maximum.
-        above: Number that the setting must exceed.
-        is_even: Whether a whole number must be even.
-    """
+    """Description of a setting in one line, and its range: `low` to `high`, more than `above`, even."""
 
     text: str
     low: float | None = None
@@ -79,7 +71,7 @@ class Setting(NamedTuple):
     @property
     def valid_values(self) -> str:
         """The valid values in words, such as "a whole number, at least 1, or null"."""
-        words = {bool: "true or false", str: "text", type(None): "null"}
+        words = {str: "text", type(None): "null"}
         said = []
         for kind in self.kinds:
             if kind in (int, float):
@@ -161,8 +153,8 @@ def value_of(setting: Setting, value: Any) -> Any:
 
 
 def _is_of(kind: Any, value: Any) -> bool:
-    if isinstance(value, bool) or kind is bool:
-        return isinstance(value, bool) and kind is bool
+    if isinstance(value, bool):
+        return False
     if kind is float:
         return isinstance(value, int | float) and abs(value) <= sys.float_info.max
     if get_origin(kind) is Literal:
@@ -177,8 +169,6 @@ def from_text(setting: Setting, text: str) -> Any:
     kinds = setting.kinds
     if text == "null" and type(None) in kinds:
         return None
-    if bool in kinds and text in ("true", "false"):
-        return text == "true"
     has_leading_zero = re.match(r"[-+]?0\d", text)  # some programs read 010 as 8
     for kind in (int, float):
         if kind in kinds and not has_leading_zero:
