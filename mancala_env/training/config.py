@@ -17,7 +17,7 @@ from typing import Any, Literal, NoReturn, TypeVar
 import yaml
 
 from mancala_env._util import plain_yaml
-from mancala_env._util.checks import did_you_mean
+from mancala_env._util.checks import suggestion
 from mancala_env._util.command_line import SUPPRESS, Parser, plain_error
 from mancala_env._util.settings import (
     InvalidSetting,
@@ -132,7 +132,7 @@ class TrainConfig:
 
     @classmethod
     def implied_settings(cls, values: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Return settings that the options (`asked`) turn off, unless they set them; `values` are all settings.
+        """Return the settings of files that options turn off, given all settings and those of options.
 
         The files of the rulesets turn search labels on. The option --rounds, unless it is 1, turns them off,
         because a search values a single round.
@@ -294,7 +294,7 @@ def read_file(path: Path, kind: type[TrainConfig] = TrainConfig) -> dict[str, An
         if name in known:
             found[name] = from_text(known[name], value) if isinstance(value, str) else value
         elif name not in groups:
-            raise InvalidConfig(f"{path}: unknown setting {name}{did_you_mean(name, known)}")
+            raise InvalidConfig(f"{path}: unknown setting {name}{suggestion(name, known)}")
         elif value is not None:
             raise InvalidConfig(f"{path}: {name} must be a group of settings, not {value!r}")
     return found

@@ -220,7 +220,7 @@ class RunFolder:
         return 0
 
     def examine(self) -> tuple[list[Path], list[str]]:
-        """Return the intact checkpoints, ordered by environment steps, and error messages about the others."""
+        """Return the intact checkpoints, ordered by environment steps, and errors of the others."""
         found, faults = [], []
         for path in [*sorted(self.checkpoints.glob("*.zip")), *self.path.glob(FINAL)]:
             try:
