@@ -362,7 +362,7 @@ def _parser(known: Mapping[str, Setting], program: str) -> Parser:
         metavar="FILE",
         action="append",
         default=[],
-        help="configuration file; repeat it for several files, of which later ones override earlier ones",
+        help="configuration file; repeatable, later files override earlier ones",
     )
     parser.add_argument(
         "--resume", metavar="FOLDER", default=None, help="folder of a run to resume, such as runs/first"
@@ -387,5 +387,5 @@ def _parser(known: Mapping[str, Setting], program: str) -> Parser:
 def _no_configuration(name: str) -> InvalidConfig:
     there = sorted({path.stem for path in CONFIGS.glob("*.yaml")} - {"default", "rllib"} | set(names()))
     near = [each for each in there if each.startswith(name)] or difflib.get_close_matches(name, there)
-    said = f"did you mean {' or '.join(near)}?" if near else f"known ones: {', '.join(there)}"
-    return InvalidConfig(f"there is no configuration or ruleset {name!r}; {said}; a file is --config FILE")
+    said = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(there)}"
+    return InvalidConfig(f"unknown configuration or ruleset {name!r}; {said}; name a file with --config")

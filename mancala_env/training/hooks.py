@@ -120,7 +120,7 @@ class LogMetrics:
         steps, seconds = model.num_timesteps, run.clock.seconds
         first_steps, first_seconds = self._start = self._start or (steps, seconds)
         message = f"{steps:,} environment steps learned from"
-        if steps > first_steps:  # the first update has no speed yet
+        if steps > first_steps:  # the speed is unknown before the first update
             rate = (steps - first_steps) / max(1e-9, seconds - first_seconds)
             logger.record("time/environment_steps_per_second", rate)
             message += f", {rate:,.0f}/s"

@@ -90,7 +90,8 @@ class Replay:
             search_share: Weight of the search's value in the value's target; the rest is the outcome.
             seed: Random seed of the samples.
         """
-        self._observer, self._rounds = observer, rounds
+        self._observer = observer
+        self._rounds: Rounds = rounds
         self._most, self._search_share = most, search_share
         self._draw = np.random.default_rng(seed)
         self.examples = Searched(

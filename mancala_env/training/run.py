@@ -189,7 +189,7 @@ def newest_checkpoint(config: TrainConfig, folder: RunFolder, console: Console) 
     """Return the newest intact checkpoint of a run, and print which ones are damaged.
 
     Raises:
-        RunFolderError: The run has no intact checkpoint.
+        RunFolderError: No checkpoint of the run is intact.
         InvalidConfig: The network or the game of the checkpoint is not the configuration's.
     """
     saved, faults = folder.examine()
@@ -237,7 +237,7 @@ def train(
         The last checkpoint, and why the run ended early, such as the name of a signal; None if it did not.
 
     Raises:
-        RunFolderError: There is no checkpoint to resume from, another process trains in the folder, or the
+        RunFolderError: A checkpoint to resume from is missing, another process trains in the folder, or the
             disk is full.
         TrainingDiverged: A weight or an output of the network is not finite.
     """

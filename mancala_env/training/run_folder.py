@@ -15,7 +15,6 @@ runs/NAME/
 """
 
 import filecmp
-import itertools
 import json
 import os
 import platform
@@ -108,7 +107,8 @@ class RunFolder:
     @classmethod
     def create(cls, config: TrainConfig) -> "RunFolder":
         """Create the folder of a new run; if the name exists, it gets a number: first, first-2, first-3."""
-        for number in itertools.count(1):
+        number = 1
+        while True:
             name = str(config.name) if number == 1 else f"{config.name}-{number}"
             folder = cls(Path(config.folder, name))
             try:
@@ -116,7 +116,7 @@ class RunFolder:
                 folder.checkpoints.mkdir()
                 break
             except FileExistsError:
-                continue
+                number += 1
             except (OSError, ValueError) as error:  # ValueError: a null character
                 why = getattr(error, "strerror", None) or error
                 raise RunFolderError(
@@ -270,7 +270,7 @@ def _check_whole(path: Path) -> None:
 
 def versions() -> dict[str, str]:
     """Return the versions of the libraries a checkpoint depends on."""
-    found = dict.fromkeys(_LIBRARIES, "not installed")
+    found: dict[str, str] = dict.fromkeys(_LIBRARIES, "not installed")
     for library in _LIBRARIES:
         with suppress(PackageNotFoundError):
             found[library] = version(library)

@@ -85,7 +85,7 @@ def _conditions(config: TrainConfig) -> dict[str, Any]:
     }
 
 
-def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Console) -> list[MatchResult]:
+def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Console) -> None:
     """Evaluate the last checkpoint of a run, write evaluation.json and report.html, and print a table."""
     results = evaluate(config, checkpoint, config.evaluation.games)
     past = evaluate_past(config, folder, checkpoint)
@@ -104,8 +104,8 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
     }
     write_atomically(folder.path / "evaluation.json", json.dumps(written, indent=2).encode())
     title = (
-        f"{config.game.title}: the agent after {steps:,} environment steps, {config.evaluation.games:,} "
-        f"games against each, from {config.evaluation.opening_turns} random turns"
+        f"{config.game.title}: the agent after {steps:,} environment steps, {config.evaluation.games:,} games "
+        f"against each opponent, after {config.evaluation.opening_turns} random turns"
     )
     page = write_page(title, config, folder, results, past, regret)
     write_atomically(folder.path / REPORT, page.html().encode(errors="backslashreplace"))
@@ -114,7 +114,6 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
     lines += [f"Checkpoint: {checkpoint}", f"Report: {folder.path / REPORT}", "Play against it:"]
     for line in (*lines, f"  {_how_to_play(config, checkpoint)}"):
         say(console, line)
-    return results
 
 
 _HEADINGS = ("opponent", "win rate", "95 % interval", "as South", "as North", "mean lead in seeds")
