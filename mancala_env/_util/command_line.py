@@ -108,7 +108,7 @@ class Parser(argparse.ArgumentParser):
         self.register("type", int, whole_number)
         self.register("type", float, finite_number)
         # By default argparse takes -1e-4 and -inf for options.
-        self._negative_number_matcher = re.compile(r"-(\.?\d|inf|nan)")
+        self._negative_number_matcher = re.compile(r"-(\.?\d|inf|nan)", re.IGNORECASE)
 
     def add_switch(self, name: str, default: bool | None, help: str) -> None:
         """Add `--NAME` and `--no_NAME`."""

@@ -104,7 +104,7 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
     }
     write_atomically(folder.path / "evaluation.json", json.dumps(written, indent=2).encode())
     title = (
-        f"{config.game.title}: the agent after {steps:,} environment steps, {config.evaluation.games:,} games "
+        f"{config.game.title}: agent after {steps:,} environment steps, {config.evaluation.games:,} games "
         f"against each opponent, after {config.evaluation.opening_turns} random turns"
     )
     page = write_page(title, config, folder, results, past, regret)
