@@ -34,7 +34,7 @@ class SelfPlayConfig:
         "Fraction of self-play games that start with random turns; all games against the pool do", 0.9
     )
     reward: Literal["outcome", "margin"] = setting(
-        "Reward at the end of a game: outcome is +1, 0 or -1; margin is the lead divided by all seeds",
+        "Reward at the end: outcome is +1, 0 or -1; margin is the lead divided by the number of seeds",
         "outcome",
     )
 
