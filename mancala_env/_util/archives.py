@@ -163,10 +163,9 @@ def _array(content: bytes, name: str, wanted: ArrayFormat) -> np.ndarray:
 
 
 def tensors_only(content: bytes) -> bytes:
-    """Return a copy of a torch.save file that contains float32 tensors only.
+    """Return a copy of a torch.save file that contains float32 tensors only; nothing is unpickled.
 
-    The records are copied one by one. The pickle may refer only to the functions that build tensors. Nothing
-    is unpickled here.
+    The records are copied one by one. The pickle may refer only to the functions that build tensors.
 
     Raises:
         InvalidArchive: If the file is not one, or holds something else.

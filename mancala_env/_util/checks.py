@@ -89,7 +89,7 @@ def mask(name: str, value: Any, size: int) -> np.ndarray:
     return np.ascontiguousarray(array)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def suggestion(name: str, known: Iterable[str]) -> str:
     """Return "; did you mean NAME?" if a known name is similar, or ""."""
     near = difflib.get_close_matches(name, [*known], 1)
     return f"; did you mean {near[0]}?" if near else ""

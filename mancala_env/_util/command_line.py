@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, ParamSpec
 
-from mancala_env._util.checks import did_you_mean, number_of
+from mancala_env._util.checks import number_of, suggestion
 from mancala_env._util.files import check_can_be_written
 from mancala_env._util.output_streams import lasting_output
 from mancala_env._util.stop_signals import Terminated, terminated
@@ -108,7 +108,7 @@ class Parser(argparse.ArgumentParser):
         self.register("type", int, whole_number)
         self.register("type", float, finite_number)
         # By default argparse takes -1e-4 and -inf for options.
-        self._negative_number_matcher = re.compile(r"-(\.?\d|inf|nan)")
+        self._negative_number_matcher = re.compile(r"-(\.?\d|inf|nan)", re.IGNORECASE)
 
     def add_switch(self, name: str, default: bool | None, help: str) -> None:
         """Add `--NAME` and `--no_NAME`."""
@@ -133,7 +133,7 @@ class Parser(argparse.ArgumentParser):
         if not word.startswith("-"):
             return f"unexpected argument {word!r}; arguments go before the options"
         name = word.partition("=")[0]
-        return f"unknown option {name}{did_you_mean(name, self._option_string_actions)}"
+        return f"unknown option {name}{suggestion(name, self._option_string_actions)}"
 
     def error(self, message: str) -> NoReturn:
         """Report an error and end the program."""

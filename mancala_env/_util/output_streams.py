@@ -16,18 +16,13 @@ _NO_READER = (errno.EPIPE, errno.EIO, errno.ENXIO, *([errno.EINVAL] if os.name =
 
 
 class OutputStream:
-    """A text stream that drops what it cannot write.
-
-    Attributes:
-        error: The first error other than a lost reader, such as a full disk; None without one.
-        has_reader: False once a write has failed because the reader is gone.
-    """
+    """A text stream that drops what it cannot write."""
 
     def __init__(self, stream: Any) -> None:
         """Wrap a stream; from now on it escapes characters that it cannot encode."""
         self._stream = stream
-        self.error: OSError | None = None
-        self.has_reader = True
+        self.error: OSError | None = None  # the first one, such as a full disk
+        self.has_reader = True  # until a write fails because the reader is gone
         if getattr(stream, "errors", None) == "strict":
             with suppress(AttributeError, ValueError, OSError):
                 stream.reconfigure(errors="backslashreplace")
@@ -71,11 +66,7 @@ def is_read() -> bool:
 
 @contextmanager
 def lasting_output() -> Iterator[list[OutputStream]]:
-    """Make `sys.stdout` and `sys.stderr` drop what they cannot write, within a with statement.
-
-    Yields:
-        The wrapped streams; an empty list inside another such statement.
-    """
+    """Wrap `sys.stdout` and `sys.stderr` in a with statement, unless they are; yields the wrapped ones."""
     before = {name: getattr(sys, name) for name in ("stdout", "stderr")}
     wrapped = {
         name: OutputStream(stream)

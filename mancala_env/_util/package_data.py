@@ -1,8 +1,4 @@
-"""Paths of the bundled data files of rulesets: networks, match values, openings, books, solved positions.
-
-Networks are safetensors files with a Markdown card. ``python -m tools.make_policy_cards`` writes the cards of
-policy networks, ``python -m tools.make_value_cards`` those of value networks.
-"""
+"""Paths of the bundled data files: networks, match values and openings of the rulesets."""
 
 from importlib import resources
 from pathlib import Path

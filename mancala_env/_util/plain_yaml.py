@@ -13,11 +13,7 @@ from yaml.constructor import ConstructorError
 
 
 def read(text: str) -> Any:
-    """Parse YAML into texts, lists and dictionaries; a missing value is None.
-
-    Raises:
-        yaml.YAMLError: If the text is not YAML, or contains a duplicate key or an alias.
-    """
+    """Parse YAML into texts, lists and dictionaries, or raise yaml.YAMLError; a missing value is None."""
     return yaml.load(text, _Loader)
 
 

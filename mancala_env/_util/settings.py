@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from mancala_env._util.checks import did_you_mean, number_of
+from mancala_env._util.checks import number_of, suggestion
 from mancala_env.errors import MancalaError
 
 _Settings = TypeVar("_Settings")
@@ -28,15 +28,7 @@ class InvalidSetting(MancalaError):
 
 @dataclass(frozen=True)
 class Meaning:
-    """Description and range of a setting.
-
-    Attributes:
-        text: Description in one line.
-        low: Minimum.
-        high: Maximum.
-        above: Number that the setting must exceed.
-        is_even: Whether a whole number must be even.
-    """
+    """Description of a setting in one line, and its range: `low` to `high`, more than `above`, even."""
 
     text: str
     low: float | None = None
@@ -79,7 +71,7 @@ class Setting(NamedTuple):
     @property
     def valid_values(self) -> str:
         """The valid values in words, such as "a whole number, at least 1, or null"."""
-        words = {bool: "true or false", str: "text", type(None): "null"}
+        words = {str: "text", type(None): "null"}
         said = []
         for kind in self.kinds:
             if kind in (int, float):
@@ -131,7 +123,7 @@ def build(kind: type[_Settings], values: Mapping[str, Any]) -> _Settings:
     groups: dict[str, dict[str, Any]] = {"": {}}
     for name, value in values.items():
         if name not in known:
-            raise InvalidSetting(f"unknown setting {name}{did_you_mean(name, known)}")
+            raise InvalidSetting(f"unknown setting {name}{suggestion(name, known)}")
         group, _, field_name = name.rpartition(".")
         groups.setdefault(group, {})[field_name] = value_of(known[name], value)
     changes = groups.pop("")
@@ -161,8 +153,8 @@ def value_of(setting: Setting, value: Any) -> Any:
 
 
 def _is_of(kind: Any, value: Any) -> bool:
-    if isinstance(value, bool) or kind is bool:
-        return isinstance(value, bool) and kind is bool
+    if isinstance(value, bool):
+        return False
     if kind is float:
         return isinstance(value, int | float) and abs(value) <= sys.float_info.max
     if get_origin(kind) is Literal:
@@ -177,8 +169,6 @@ def from_text(setting: Setting, text: str) -> Any:
     kinds = setting.kinds
     if text == "null" and type(None) in kinds:
         return None
-    if bool in kinds and text in ("true", "false"):
-        return text == "true"
     has_leading_zero = re.match(r"[-+]?0\d", text)  # some programs read 010 as 8
     for kind in (int, float):
         if kind in kinds and not has_leading_zero:

@@ -11,19 +11,12 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
-STOP_SIGNALS: tuple[signal.Signals, ...] = tuple(
-    signal.Signals[name] for name in _NAMES if name in signal.Signals.__members__
-)
+STOP_SIGNALS = [each for each in signal.Signals if each.name in ("SIGINT", "SIGTERM", "SIGHUP")]
 """SIGINT, SIGTERM and, if the system has it, SIGHUP."""
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP; an `except KeyboardInterrupt` handles it, too.
-
-    Attributes:
-        number: The signal.
-    """
+    """SIGTERM or SIGHUP, its `number`; an `except KeyboardInterrupt` handles it, too."""
 
     def __init__(self, number: int) -> None:
         super().__init__()

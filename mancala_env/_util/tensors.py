@@ -42,11 +42,7 @@ def pack(tensors: Mapping[str, np.ndarray], texts: Mapping[str, str]) -> bytes:
 
 
 def texts_of(path: str | Path) -> dict[str, str]:
-    """Return the metadata of a safetensors file without reading its numbers.
-
-    Raises:
-        InvalidTensors: If the file does not exist, or is not a safetensors file.
-    """
+    """Return the metadata of a safetensors file, or raise InvalidTensors; the numbers are not read."""
     _check_header(path)
     try:
         with safe_open(path, "numpy") as file:

@@ -40,8 +40,8 @@ class NetworkConfig:
     """Observation and size of a network. No field has a default, so checkpoints name them all."""
 
     observation: ObservationKind = setting(
-        "What the network sees: the board, or what each action leads to in one turn (afterstates), two "
-        "(replies) or four (lines, leaves, values); leaves has boards too, values a value network's values"
+        "What the network sees: the board, or the result of each action after one turn (afterstates), two "
+        "(replies) or four (lines; leaves: with boards; values: by a value network)"
     )
     hidden: int = setting("Number of units in each hidden layer", low=1, high=4096)
     layers: int = setting("Number of hidden layers", low=1, high=16)

@@ -12,12 +12,12 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Literal, NamedTuple, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar
 
 import yaml
 
 from mancala_env._util import plain_yaml
-from mancala_env._util.checks import did_you_mean
+from mancala_env._util.checks import suggestion
 from mancala_env._util.command_line import SUPPRESS, Parser, plain_error
 from mancala_env._util.settings import (
     InvalidSetting,
@@ -132,19 +132,13 @@ class TrainConfig:
 
     @classmethod
     def implied_settings(cls, values: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings that the command line turns off implicitly.
+        """Return the settings of files that options turn off, given all settings and those of options.
 
-        The files of the rulesets turn search labels on. Whole matches exclude them, so asking for matches
-        turns the labels off, unless the command line sets them itself.
-
-        Args:
-            values: Settings of the files and the command line, by dotted name.
-            asked: Settings of the command line.
+        The files of the rulesets turn search labels on. The option --rounds, unless it is 1, turns them off,
+        because a search values a single round.
         """
         searched = values.get("expert.search_share", ExpertConfig.search_share)
-        if asked.get("rounds", 1) != 1 and searched:
-            return {"expert.share": 0.0}
-        return {}
+        return {"expert.share": 0.0} if asked.get("rounds", 1) != 1 and searched else {}
 
     @property
     def game(self) -> Ruleset:
@@ -166,12 +160,9 @@ class TrainConfig:
     @property
     def limit_in_words(self) -> str:
         """The limits of the run, such as "1 minute or 2,048 environment steps"."""
-        found = []
-        if self.minutes is not None:
-            found.append(f"{self.minutes:g} minute{'s' * (self.minutes != 1)}")
-        if self.environment_steps is not None:
-            found.append(f"{self.environment_steps:,} environment step{'s' * (self.environment_steps != 1)}")
-        return " or ".join(found)
+        limits = {"minute": self.minutes, "environment step": self.environment_steps}
+        found = {unit: limit for unit, limit in limits.items() if limit is not None}
+        return " or ".join(f"{limit:,.12g} {unit}{'s' * (limit != 1)}" for unit, limit in found.items())
 
     def _check(self) -> None:
         """Check values that depend on each other; each is in range by itself."""
@@ -194,7 +185,7 @@ class TrainConfig:
             )
         if self.expert.share and self.expert.search_share and self.rounds != 1:
             raise InvalidConfig(
-                "a search values a round, not a match, so expert.search_share must be 0 if rounds is "
+                "a search values a round, not a match, so expert.search_share must be 0 where rounds is "
                 f"{self.rounds}, not {self.expert.search_share:g}"
             )
         if self.pool.share and not self.pool.opponents:
@@ -207,44 +198,21 @@ class TrainConfig:
 Config = TypeVar("Config", bound=TrainConfig)
 
 
-class Command(NamedTuple, Generic[Config]):
-    """The command line of a run.
-
-    Attributes:
-        config: The configuration.
-        resumed: Folder of the run to resume; None for a new run.
-        callbacks: The user's Stable-Baselines3 callbacks, as "module:Class".
-    """
-
-    config: Config
-    resumed: Path | None
-    callbacks: tuple[str, ...]
-
-
 def read_config(
-    arguments: Sequence[str] | None = None,
-    kind: type[Config] = TrainConfig,
-    program: str = "mancala train",
+    arguments: Sequence[str] | None = None, kind: type[Config] = TrainConfig, program: str = "mancala train"
 ) -> tuple[Config, Path | None]:
-    """Read the command line of a run; see :func:`read_command`.
-
-    Returns:
-        The configuration, and the folder of the run to resume, if any.
-    """
+    """Return the first two results of :func:`read_command`."""
     return read_command(arguments, kind, program)[:2]
 
 
 def read_command(
-    arguments: Sequence[str] | None = None,
-    kind: type[Config] = TrainConfig,
-    program: str = "mancala train",
-) -> Command[Config]:
-    """Read the command line of a run.
+    arguments: Sequence[str] | None = None, kind: type[Config] = TrainConfig, program: str = "mancala train"
+) -> tuple[Config, Path | None, list[str]]:
+    """Read the command line of a run; None for that of this process.
 
-    Args:
-        arguments: The arguments; None for those of this process.
-        kind: The class of the configuration.
-        program: Name of the program.
+    Returns:
+        The configuration, the folder of the run to resume (None for a new run), and the user's
+        Stable-Baselines3 callbacks, as "module:Class".
 
     Raises:
         InvalidConfig: An argument, a file or a value is invalid, or values contradict each other.
@@ -275,7 +243,7 @@ def read_command(
     values |= kind.implied_settings(values | asked, asked) | asked
     if values.get("name") is None:
         values["name"] = files[-1].stem if files else values.get("ruleset", kind.ruleset)
-    return Command(_build(kind, values), resumed, tuple(options.callbacks))
+    return _build(kind, values), resumed, options.callbacks
 
 
 def _resumed_folder(options: argparse.Namespace) -> Path | None:
@@ -304,10 +272,6 @@ def _resumed_folder(options: argparse.Namespace) -> Path | None:
 def read_file(path: Path, kind: type[TrainConfig] = TrainConfig) -> dict[str, Any]:
     """Return the settings of a file by dotted name; old names are replaced.
 
-    Args:
-        path: The file.
-        kind: The class of the configuration.
-
     Raises:
         InvalidConfig: The file cannot be read, does not hold settings, or has an unknown one.
     """
@@ -330,7 +294,7 @@ def read_file(path: Path, kind: type[TrainConfig] = TrainConfig) -> dict[str, An
         if name in known:
             found[name] = from_text(known[name], value) if isinstance(value, str) else value
         elif name not in groups:
-            raise InvalidConfig(f"{path}: unknown setting {name}{did_you_mean(name, known)}")
+            raise InvalidConfig(f"{path}: unknown setting {name}{suggestion(name, known)}")
         elif value is not None:
             raise InvalidConfig(f"{path}: {name} must be a group of settings, not {value!r}")
     return found
@@ -398,7 +362,7 @@ def _parser(known: Mapping[str, Setting], program: str) -> Parser:
         metavar="FILE",
         action="append",
         default=[],
-        help="configuration file; repeat it for several files, of which later ones override earlier ones",
+        help="configuration file; repeatable, later files override earlier ones",
     )
     parser.add_argument(
         "--resume", metavar="FOLDER", default=None, help="folder of a run to resume, such as runs/first"
@@ -423,5 +387,5 @@ def _parser(known: Mapping[str, Setting], program: str) -> Parser:
 def _no_configuration(name: str) -> InvalidConfig:
     there = sorted({path.stem for path in CONFIGS.glob("*.yaml")} - {"default", "rllib"} | set(names()))
     near = [each for each in there if each.startswith(name)] or difflib.get_close_matches(name, there)
-    said = f"did you mean {' or '.join(near)}?" if near else f"known ones: {', '.join(there)}"
-    return InvalidConfig(f"there is no configuration or ruleset {name!r}; {said}; a file is --config FILE")
+    said = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(there)}"
+    return InvalidConfig(f"unknown configuration or ruleset {name!r}; {said}; name a file with --config")

@@ -1,6 +1,7 @@
 """The groups of settings of :class:`mancala_env.training.config.TrainConfig`."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from mancala_env._util.settings import setting
@@ -9,10 +10,18 @@ from mancala_env.evaluation.openings import MAX_OPENING_TURNS
 # A rollout is in memory as a whole; a step with the observation `leaves` takes up to ten kilobytes.
 MOST_STEPS_OF_AN_UPDATE = 2**24
 
-_SEARCHES = "value+minimax:DEPTH, minimax:DEPTH, or perfect:SECONDSs, which skips positions it cannot solve"
-_TEMPERATURE = (
-    "Temperature, in seeds, of the softmax over the search's action values; 0 for the best actions only"
+_fraction = partial(setting, low=0, high=1)
+_count = partial(setting, low=1, high=10_000_000)
+_num_games = partial(setting, low=0, high=10_000_000, is_even=True)
+_opening_turns = partial(
+    setting, "Number of random turns at the start of a game", 4, low=0, high=MAX_OPENING_TURNS
 )
+_temperature = partial(
+    setting,
+    "Temperature, in seeds, of the softmax over the search's values; 0 for the best actions only",
+    low=0,
+)
+_SEARCHES = "value+minimax:DEPTH, minimax:DEPTH, or perfect:SECONDSs, which skips positions it cannot solve"
 
 
 @dataclass(kw_only=True)
@@ -20,17 +29,12 @@ class SelfPlayConfig:
     """The games that the policy learns from."""
 
     games: int = setting("Number of games played in parallel", 512, low=1, high=2**20)
-    opening_turns: int = setting(
-        "Number of random turns at the start of a game", 4, low=0, high=MAX_OPENING_TURNS
-    )
-    opening_share: float = setting(
-        "Fraction of self-play games that start with random turns; all games against the pool do",
-        0.9,
-        low=0,
-        high=1,
+    opening_turns: int = _opening_turns()
+    opening_share: float = _fraction(
+        "Fraction of self-play games that start with random turns; all games against the pool do", 0.9
     )
     reward: Literal["outcome", "margin"] = setting(
-        "Reward at the end of a game: outcome is +1, 0 or -1; margin is the lead divided by all seeds",
+        "Reward at the end: outcome is +1, 0 or -1; margin is the lead divided by the number of seeds",
         "outcome",
     )
 
@@ -39,31 +43,22 @@ class SelfPlayConfig:
 class PoolConfig:
     """Games against a pool of opponents; only the learner's turns are environment steps there."""
 
-    share: float = setting("Fraction of games played against opponents of the pool", 0.0, low=0, high=1)
+    share: float = _fraction("Fraction of games played against opponents of the pool", 0.0)
     opponents: list[str] = setting(
         "Agents that are always in the pool: specs, or paths of checkpoints", ["random", "greedy"]
     )
     snapshots: int = setting(
         "Maximum number of this run's checkpoints in the pool; the latest are kept", 10, low=0, high=1000
     )
-    gating: float = setting(
+    gating: float = _fraction(
         "Win rate that a checkpoint needs to join the pool, against the newest one in it; 0 lets all join",
         0.55,
-        low=0,
-        high=1,
     )
-    gating_games: int = setting(
-        "Number of games in the match that decides whether a checkpoint joins, half from each seat",
-        200,
-        low=2,
-        high=1_000_000,
-        is_even=True,
+    gating_games: int = _num_games(
+        "Number of games in the match that decides whether a checkpoint joins", 200, low=2, high=1_000_000
     )
     priority: float = setting(
-        "Opponents are drawn in proportion to their recent win rate to this power; 0 for a uniform draw",
-        1.0,
-        low=0,
-        high=100,
+        "Power of the recent win rate by which opponents are drawn; 0 draws uniformly", 1.0, low=0, high=100
     )
 
 
@@ -75,16 +70,13 @@ class DistillationConfig:
         "Number of positions that the search labels; 0 for no distillation", 0, low=0, high=1_000_000_000
     )
     spec: str = setting(f"Search that is imitated: {_SEARCHES}", "minimax:8")
-    exploration: float = setting("Fraction of random turns in the search's games", 0.25, low=0, high=1)
-    temperature: float = setting(_TEMPERATURE, 1.0, low=0)
+    exploration: float = _fraction("Fraction of random turns in the search's games", 0.25)
+    temperature: float = _temperature(1.0)
     epochs: int = setting("Number of passes over the positions", 10, low=1, high=100_000)
-    batch_size: int = setting("Number of positions in a minibatch", 512, low=1, high=10_000_000)
+    batch_size: int = _count("Number of positions in a minibatch", 512)
     learning_rate: float = setting("Initial learning rate of Adam; it falls linearly to 0", 0.002, low=0)
     share: float = setting(
-        "Maximum fraction of the run's minutes for distillation; a short run has fewer positions and passes",
-        0.75,
-        above=0,
-        high=1,
+        "Maximum fraction of the run's minutes; a short run labels and learns less", 0.75, above=0, high=1
     )
 
 
@@ -92,27 +84,19 @@ class DistillationConfig:
 class ExpertConfig:
     """Search labels beside PPO; see :mod:`mancala_env.training.labels`."""
 
-    share: float = setting(
+    share: float = _fraction(
         "Fraction of environment steps, drawn at random, that a search labels; 0 for none. "
         "Ray, or --rounds above 1, turns a file's value off",
         0.0,
-        low=0,
-        high=1,
     )
     spec: str = setting(f"Search that labels: {_SEARCHES}", "value+minimax:6")
-    temperature: float = setting(_TEMPERATURE, 1.0, low=0)
-    search_share: float = setting(
-        "Weight of the search's value in the target of the network's value; the game's outcome has the rest",
+    temperature: float = _temperature(1.0)
+    search_share: float = _fraction(
+        "Weight of the search's value in the target of the network's value; the rest is the game's outcome",
         0.7,
-        low=0,
-        high=1,
     )
-    positions: int = setting(
-        "Maximum number of labelled positions stored; the latest are kept", 100_000, low=1, high=10_000_000
-    )
-    batch_size: int = setting(
-        "Number of labelled positions added to each minibatch of PPO", 2048, low=1, high=10_000_000
-    )
+    positions: int = _count("Maximum number of labelled positions stored; the latest are kept", 100_000)
+    batch_size: int = _count("Number of labelled positions added to each minibatch of PPO", 2048)
     policy: float = setting(
         "Weight in the loss of the policy's cross-entropy on labelled positions", 2.0, low=0
     )
@@ -132,12 +116,9 @@ class PPOConfig:
     epochs: int = setting("Number of passes over a rollout", 3, low=1, high=10_000)
     learning_rate: float = setting("Initial learning rate of Adam; it falls linearly", 0.001, low=0)
     final_learning_rate: float = setting("Learning rate of Adam at the end of the run", 0.0001, low=0)
-    gamma: float = setting("Discount factor per step; 1 for no discount", 1.0, low=0, high=1)
-    gae_lambda: float = setting(
-        "Lambda of generalised advantage estimation: 0 uses the value after one step, 1 the game's outcome",
-        0.9,
-        low=0,
-        high=1,
+    gamma: float = _fraction("Discount factor per step; 1 for no discount", 1.0)
+    gae_lambda: float = _fraction(
+        "Lambda of generalised advantage estimation: 0 uses the next value, 1 the outcome alone", 0.9
     )
     clip_range: float = setting("Clip range of the probability ratio in PPO's loss", 0.2, above=0)
     entropy: float = setting("Weight of the entropy bonus in the loss", 0.01, low=0)
@@ -150,21 +131,10 @@ class EvaluationConfig:
     """Evaluation of the agent, at every checkpoint and at the end."""
 
     opponents: list[str] = setting("Specs of the opponents", ["random", "greedy"])
-    games: int = setting(
-        "Number of games against each opponent at the end of the run, half from each seat",
-        1000,
-        low=2,
-        high=10_000_000,
-        is_even=True,
+    games: int = _num_games(
+        "Number of games against each opponent at the end, half from each seat", 1000, low=2
     )
-    checkpoint_games: int = setting(
-        "Number of games of a checkpoint against each opponent, and in the report against other checkpoints; "
-        "0 for none",
-        200,
-        low=0,
-        high=10_000_000,
-        is_even=True,
+    checkpoint_games: int = _num_games(
+        "Number of games of a checkpoint against an opponent or an earlier checkpoint; 0 for none", 200
     )
-    opening_turns: int = setting(
-        "Number of random turns at the start of a game", 4, low=0, high=MAX_OPENING_TURNS
-    )
+    opening_turns: int = _opening_turns()

@@ -9,8 +9,8 @@
 A hook is any callable that takes the :class:`TrainingRun`. ``run.stop(reason)`` ends the training.
 """
 
-import importlib
 import os
+import pkgutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -120,7 +120,7 @@ class LogMetrics:
         steps, seconds = model.num_timesteps, run.clock.seconds
         first_steps, first_seconds = self._start = self._start or (steps, seconds)
         message = f"{steps:,} environment steps learned from"
-        if steps > first_steps:  # the first update has no speed yet
+        if steps > first_steps:  # the speed is unknown before the first update
             rate = (steps - first_steps) / max(1e-9, seconds - first_seconds)
             logger.record("time/environment_steps_per_second", rate)
             message += f", {rate:,.0f}/s"
@@ -181,11 +181,7 @@ def call_callbacks(run: TrainingRun) -> None:
 
 
 def measure(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> dict[str, float]:
-    """Play a checkpoint against the opponents of the evaluation, and store it if it is the best.
-
-    Returns:
-        Its win rate against each opponent, by spec.
-    """
+    """Store a checkpoint if it is the best against the opponents of the evaluation; return its win rates."""
     results = evaluate(config, checkpoint, config.evaluation.checkpoint_games)
     rates = {result.second: result.win_rate for result in results}
     if rates:
@@ -194,10 +190,7 @@ def measure(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> dict[st
 
 
 def load_callbacks(names: Sequence[str]) -> list[BaseCallback]:
-    """Import callbacks and create one of each, without arguments.
-
-    Args:
-        names: Such as "my_module:MyCallback"; modules in the current folder are found.
+    """Import callbacks such as "my_module:MyCallback" and create them; modules may be in the current folder.
 
     Raises:
         InvalidConfig: A module or class does not exist, or is not a Stable-Baselines3 callback.
@@ -206,14 +199,13 @@ def load_callbacks(names: Sequence[str]) -> list[BaseCallback]:
 
 
 def _load_callback(name: str) -> BaseCallback:
-    module, _, attribute = name.partition(":")
-    if not module or not attribute:
-        raise InvalidConfig(f"--callbacks must name module:Class, such as my_module:MyCallback, not {name!r}")
     sys.path.insert(0, os.getcwd())
     try:
-        kind = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise InvalidConfig(f"--callbacks {name}: {error}") from error
+        kind = pkgutil.resolve_name(name)
+    except (ValueError, ImportError, AttributeError) as error:
+        raise InvalidConfig(
+            f"--callbacks must name module:Class, such as my_module:MyCallback, not {name!r} ({error})"
+        ) from error
     finally:
         sys.path.remove(os.getcwd())
     if not (isinstance(kind, type) and issubclass(kind, BaseCallback)):

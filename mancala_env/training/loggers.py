@@ -17,7 +17,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary  # pyright: ignore[repo
 from tensorboard.summary.writer.record_writer import RecordWriter
 
 from mancala_env.training.config import InvalidConfig, TrainConfig
-from mancala_env.training.run_folder import METRICS, STEPS, RunFolder, RunFolderError, write_atomically
+from mancala_env.training.run_folder import METRICS, STEPS, RunFolder, write_atomically, writing
 
 
 def logger_of(config: TrainConfig, folder: RunFolder) -> Logger:
@@ -45,21 +45,14 @@ class _Log(KVWriter):
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        try:
+        with writing(path):
             self._file = path.open("ab", buffering=0)
-        except OSError as error:
-            raise self._cannot_write(error) from error
 
     def _add(self, content: bytes) -> None:
         rest = memoryview(content)
-        try:
+        with writing(self._path):
             while rest:
                 rest = rest[self._file.write(rest) :]
-        except OSError as error:
-            raise self._cannot_write(error) from error
-
-    def _cannot_write(self, error: OSError) -> RunFolderError:
-        return RunFolderError(f"cannot write {self._path}: {error.strerror or error}")
 
     def close(self) -> None:
         """Close the file."""

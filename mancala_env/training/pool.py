@@ -12,7 +12,7 @@ from mancala_env.evaluation.matches import MatchResult
 from mancala_env.evaluation.openings import set_to_learn_from
 from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.training.config import TrainConfig
-from mancala_env.training.run_folder import RunFolder, RunFolderError, write_atomically
+from mancala_env.training.run_folder import RunFolder, reading, write_atomically
 from mancala_env.training.run_report import play
 
 POOL_FILE = "pool.json"
@@ -37,15 +37,11 @@ class SnapshotPool:
         self.scores: dict[str, float] = {}
         path = folder.path / POOL_FILE
         if path.exists():
-            try:
+            with reading(path, without="snapshots"):
                 kept = json.loads(path.read_text())
                 found = {folder.checkpoints / name: score for name, score in kept["snapshots"].items()}
                 scores = kept["opponents"] | {str(file): score for file, score in found.items()}
                 self.scores = {spec: float(score) for spec, score in scores.items()}
-            except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
-                raise RunFolderError(
-                    f"{path} cannot be read ({error}); delete it to resume without snapshots"
-                ) from error
             self._keep_latest([file for file in found if _is_readable(file)])
 
     @property

@@ -8,6 +8,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 _SECONDS_BETWEEN_LINES = 10.0
 
 
+def say(console: Console, line: str) -> None:
+    """Print a line without wrapping, markup or colours."""
+    console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
 class RunProgress:
     """Shows the progress of a run, in a with statement."""
 
@@ -35,4 +40,4 @@ class RunProgress:
 
     def say(self, line: str) -> None:
         """Print a line above the bar."""
-        self._console.print(line, highlight=False, soft_wrap=True)
+        say(self._console, line)

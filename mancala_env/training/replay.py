@@ -18,10 +18,9 @@ from mancala_env.engine.episode import Rounds
 from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.engine.state import NUM_COLUMNS, PLAYER_COLUMN, SOUTH
 from mancala_env.engine.validation import check_running
-from mancala_env.errors import MancalaError
 from mancala_env.observations import Observer
 from mancala_env.training.distillation import Examples
-from mancala_env.training.run_folder import RunFolderError, write_atomically
+from mancala_env.training.run_folder import reading, write_atomically
 
 REPLAY_FILE = "replay.npz"
 # A file up to this size is read even if the replay is smaller now.
@@ -52,11 +51,6 @@ class Searched(NamedTuple):
         """Return the positions of some rows."""
         return Searched(*(each[rows] for each in self))
 
-    @staticmethod
-    def joined(parts: "list[Searched]") -> "Searched":
-        """Return the positions of all parts."""
-        return Searched(*(np.concatenate(each) for each in zip(*parts, strict=True)))
-
 
 def ends_of(rewards: np.ndarray, dones: np.ndarray, players: np.ndarray) -> np.ndarray:
     """Return the outcome of the game of each step of a rollout.
@@ -78,7 +72,11 @@ def ends_of(rewards: np.ndarray, dones: np.ndarray, players: np.ndarray) -> np.n
 
 
 class Replay:
-    """The latest examples of finished games, and the positions of running games."""
+    """The latest examples of finished games, and the positions of running games.
+
+    Attributes:
+        examples: Searched positions, whose values are the targets of the value; the first `len(self)` rows.
+    """
 
     def __init__(
         self, observer: Observer, rounds: Rounds, most: int, search_share: float, seed: int | None
@@ -92,16 +90,19 @@ class Replay:
             search_share: Weight of the search's value in the value's target; the rest is the outcome.
             seed: Random seed of the samples.
         """
-        self._observer, self._rounds = observer, rounds
+        self._observer = observer
+        self._rounds: Rounds = rounds
         self._most, self._search_share = most, search_share
         self._draw = np.random.default_rng(seed)
-        self._games = np.empty((most, NUM_COLUMNS), np.uint64)
-        self._observations = observer.empty(most)
-        self._is_legal = np.empty((most, observer.num_actions), np.bool_)
-        self._targets = np.empty((most, observer.num_actions), np.float32)
-        self._values = np.empty(most, np.float32)
+        self.examples = Searched(
+            np.empty((most, NUM_COLUMNS), np.uint64),
+            observer.empty(most),
+            np.empty((most, observer.num_actions), np.bool_),
+            np.empty((most, observer.num_actions), np.float32),
+            np.empty(most, np.float32),
+        )
         self._added = 0
-        self._waiting: list[tuple[Searched, np.ndarray]] = []
+        self.forget_running_games()
 
     def __len__(self) -> int:
         return min(self._added, self._most)
@@ -109,11 +110,11 @@ class Replay:
     @property
     def num_waiting(self) -> int:
         """Number of positions of running games."""
-        return sum(len(rows) for _, rows in self._waiting)
+        return len(self._waiting_rows)
 
     def forget_running_games(self) -> None:
         """Drop the positions of running games, whose outcomes will never be known."""
-        self._waiting = []
+        self._waiting, self._waiting_rows = self.examples.select(np.arange(0)), np.arange(0)
 
     def add(self, searched: Searched, steps: np.ndarray, rows: np.ndarray, ends: np.ndarray) -> None:
         """Add positions of a rollout; all positions of games that it ended become examples.
@@ -125,67 +126,45 @@ class Replay:
             ends: Outcomes of the rollout's games, from :func:`ends_of`.
         """
         # Waiting positions belong to the games that were running when the rollout began.
-        waiting = [(each, of, ends[0, of]) for each, of in self._waiting]
-        self._waiting = []
-        for positions, of, end in [*waiting, (searched, rows, ends[steps, rows])]:
-            is_over = np.isfinite(end)
-            self._remember(positions.select(is_over), end[is_over])
-            if not is_over.all():
-                self._waiting.append((positions.select(~is_over), of[~is_over]))
-        if len(self._waiting) > 1:
-            parts, of = zip(*self._waiting, strict=True)
-            self._waiting = [(Searched.joined(list(parts)), np.concatenate(of))]
+        end = np.concatenate([ends[0, self._waiting_rows], ends[steps, rows]])
+        searched = Searched(*map(np.concatenate, zip(self._waiting, searched, strict=True)))
+        rows = np.concatenate([self._waiting_rows, rows])
+        is_over = np.isfinite(end)
+        self._waiting, self._waiting_rows = searched.select(~is_over), rows[~is_over]
+        over, end = searched.select(is_over), end[is_over]
+        outcomes = np.where(over.games[:, PLAYER_COLUMN] == SOUTH, end, -end)
+        values = self._search_share * over.values + (1 - self._search_share) * outcomes
+        self._put(over._replace(values=values))
 
-    def _remember(self, searched: Searched, end: np.ndarray) -> None:
-        outcomes = np.where(searched.games[:, PLAYER_COLUMN] == SOUTH, end, -end)
-        self._put(searched, self._search_share * searched.values + (1 - self._search_share) * outcomes)
-
-    def _put(self, searched: Searched, values: np.ndarray) -> None:
-        kept = slice(max(0, len(values) - self._most), None)
-        at = (self._added + np.arange(len(values)))[kept] % self._most
-        self._games[at] = searched.games[kept]
-        self._observations[at] = searched.observations[kept]
-        self._is_legal[at] = searched.is_legal[kept]
-        self._targets[at] = searched.targets[kept]
-        self._values[at] = values[kept]
-        self._added += len(values)
+    def _put(self, searched: Searched) -> None:
+        count = len(searched.values)
+        kept = slice(max(0, count - self._most), None)
+        at = (self._added + np.arange(count))[kept] % self._most
+        for stored, new in zip(self.examples, searched, strict=True):
+            stored[at] = new[kept]
+        self._added += count
 
     def sample(self, size: int, device: torch.device) -> Examples:
         """Sample examples uniformly, with replacement."""
         rows = self._draw.integers(0, len(self), size)
-        arrays = (self._observations, self._is_legal, self._targets, self._values)
-        return Examples(*(torch.from_numpy(each[rows]).to(device) for each in arrays))
+        return Examples(*(torch.from_numpy(each[rows]).to(device) for each in self.examples[1:]))
 
     def save(self, path: Path) -> None:
-        """Write the examples to a file atomically, the oldest first.
-
-        Raises:
-            RunFolderError: It cannot be written.
-        """
+        """Write the examples to a file atomically, the oldest first."""
         count = len(self)
         rows = (self._added - count + np.arange(count)) % self._most
-        arrays = {"games": self._games, "targets": self._targets, "values": self._values}
-        packed = BytesIO()
-        np.savez_compressed(packed, **{name: each[rows] for name, each in arrays.items()})
+        found, packed = self.examples.select(rows), BytesIO()
+        np.savez_compressed(packed, games=found.games, targets=found.targets, values=found.values)
         write_atomically(path, packed.getvalue())
 
     def load(self, path: Path) -> None:
-        """Load the examples of a file, if it exists.
-
-        Raises:
-            RunFolderError: The file is invalid.
-        """
+        """Load the examples of a file, if it exists; raise RunFolderError if it is invalid."""
         if not path.exists():
             return
-        try:
+        with reading(path):
             searched = self._read(path)
-        except (MancalaError, OSError) as error:
-            raise RunFolderError(
-                f"{path} cannot be read ({error}); delete it to resume without it"
-            ) from error
         # Files of earlier versions contain boards that are held out for evaluation.
-        kept = searched.select(rows_to_learn(self._observer.ruleset, searched.games))
-        self._put(kept, kept.values)
+        self._put(searched.select(rows_to_learn(self._observer.ruleset, searched.games)))
 
     def _read(self, path: Path) -> Searched:
         wanted = {
@@ -193,7 +172,7 @@ class Replay:
             "targets": ArrayFormat("float32", (None, self._observer.num_actions)),
             "values": ArrayFormat("float32", (None,)),
         }
-        most = self._games.nbytes + self._targets.nbytes + self._values.nbytes + _HEADERS
+        most = sum(getattr(self.examples, name).nbytes for name in wanted) + _HEADERS
         found = read_arrays(path, wanted, most=max(most, _ALWAYS_READ))
         games, targets, values = (found[name] for name in wanted)
         if not len(games) == len(targets) == len(values):

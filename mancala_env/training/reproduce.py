@@ -1,21 +1,20 @@
-"""The command behind a checkpoint: what its settings have beside the configuration of its ruleset."""
+"""The command that trains a checkpoint: its settings that differ from its ruleset's configuration."""
 
 import shlex
-from typing import Any
 
-from mancala_env._util.settings import flat
+from mancala_env._util.settings import flat, in_yaml
 from mancala_env.networks.checkpoint import Identity
 from mancala_env.rulesets import names
 from mancala_env.training.config import read_config, with_new_names
 
-# Where a run lies is no part of how it is made.
+# Settings that do not change what is trained.
 _ELSEWHERE = ("name", "folder")
 
 
 def made_by(identity: Identity) -> tuple[str, str]:
-    """Return how a checkpoint was trained: "command" and that, or "settings" where none trains such a one.
+    """Return "command" and the command that trains a checkpoint, or "settings" and these if none does.
 
-    How it was evaluated on the way is left out.
+    Settings of the evaluation are omitted.
     """
     name = identity.ruleset.name
     usual = flat(read_config([name] if name in names() else [])[0].as_dict())
@@ -24,14 +23,8 @@ def made_by(identity: Identity) -> tuple[str, str]:
         for key, value in with_new_names(identity.config).items()
         if usual.get(key) != value and key not in _ELSEWHERE and not key.startswith("evaluation.")
     }
-    words = [f"--{key} {_word(value)}" for key, value in told.items()]
+    texts = {key: value if isinstance(value, str) else in_yaml(value) for key, value in told.items()}
+    words = [f"--{key} {shlex.quote(text)}" for key, text in texts.items()]
     if name not in names() or not told.keys() <= usual.keys():
         return "settings", " ".join(words) or "the defaults"
     return "command", " ".join(["mancala train", name, *words])
-
-
-def _word(value: Any) -> str:
-    """Return a value as a shell takes it."""
-    if isinstance(value, list):
-        return shlex.quote(f"[{', '.join(map(str, value))}]")
-    return "null" if value is None else shlex.quote(str(value))

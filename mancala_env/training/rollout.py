@@ -110,40 +110,26 @@ class SelfPlayEnv(GamesVecEnv):
         num_pool = round(num_games * pool_share) if len(pool) else 0
         num_opened = round((num_games - num_pool) * opening_share) if opening_turns else 0
         self.observer = observer = Observer(ruleset, kind, self.num_actions)
-<<<<<<< HEAD
         options: dict[str, Any] = {
             "rounds": rounds,
             "reward": reward,
             "opening_set": "training",
             "observation": kind,
         }
-=======
-        options: dict[str, Any] = {"rounds": rounds, "reward": reward, "num_threads": num_threads}
-        options["opening_set"] = "training"
->>>>>>> learners
         self._batches: list[Batch] = []
         self._slices: list[slice] = []
         start = 0
         for size, turns in ((num_games - num_pool - num_opened, 0), (num_opened, opening_turns)):
             if size:
-                of_mirror = options | {"opening_turns": turns, "observation": kind}
+                of_mirror = options | {"opening_turns": turns, "num_threads": num_threads}
                 self._batches.append(Batch(ruleset, size, seed=self._next_seed(), **of_mirror))
                 self._slices.append(slice(start, start + size))
                 start += size
         self._pool = None
         if num_pool:
             self._pool_slice = slice(num_games - num_pool, num_games)
-<<<<<<< HEAD
-            # set_pool replaces the opponent
-            pool_options = EnvOptions(ruleset=ruleset, opening_turns=opening_turns, **options)
-            duel = Duel(
-                pool_options, num_pool, autoreset=True, alternates_seats=True, num_threads=num_threads
-            )
-            self._pool = _PoolGames(duel, pool_priority)
-=======
-            of_pool = options | {"opening_turns": opening_turns, "observer": observer}
-            self._pool = _PoolGames(ruleset, num_pool, pool_priority, of_pool)
->>>>>>> learners
+            of_pool = EnvOptions(ruleset=ruleset, opening_turns=opening_turns, **options)
+            self._pool = _PoolGames(of_pool, num_pool, pool_priority, num_threads)
             self.set_pool(pool, pool_scores)
             self._pool.reset(self._next_seed())
         self._observation = observer.empty(num_games)
@@ -154,25 +140,6 @@ class SelfPlayEnv(GamesVecEnv):
         self._infos: list[dict[str, Any]] = [{} for _ in range(num_games)]
         super().__init__(num_games, observer.space, spaces.Discrete(self.num_actions))
 
-<<<<<<< HEAD
-    def _add_batch(self, num_games: int, opening_turns: int, options: dict[str, Any]) -> None:
-        """Add mirror games, if any, that start with some uniformly random turns."""
-        if num_games:
-            start = self._slices[-1].stop if self._slices else 0
-            self._slices.append(slice(start, start + num_games))
-            self._batches.append(
-                Batch(
-                    self.ruleset,
-                    num_games,
-                    seed=self._next_seed(),
-                    opening_turns=opening_turns,
-                    num_threads=self.num_threads,
-                    **options,
-                )
-            )
-
-=======
->>>>>>> learners
     def set_pool(self, pool: Sequence[AgentLike], scores: Mapping[str, float] | None = None) -> None:
         """Change the opponents of the pool; running games continue against the old ones.
 
@@ -263,10 +230,9 @@ class SelfPlayEnv(GamesVecEnv):
 class _PoolGames:
     """Games of the learner against opponents; those that win more are sampled more often."""
 
-    def __init__(self, ruleset: Ruleset, num_games: int, priority: float, options: dict[str, Any]) -> None:
-        """Set up the games with options of Duel; `set_opponents` replaces the opponent."""
-        first = [agents.make("random", ruleset)]
-        self.duel = Duel(ruleset, num_games, opponents=first, seat="other", autoreset=True, **options)
+    def __init__(self, options: EnvOptions, num_games: int, priority: float, num_threads: int | None) -> None:
+        """Set up the games; `set_opponents` replaces the opponent."""
+        self.duel = Duel(options, num_games, autoreset=True, alternates_seats=True, num_threads=num_threads)
         self._priority = priority
         self.opponents: list[Agent] = []
         self.scores: dict[str, float] = {}

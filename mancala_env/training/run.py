@@ -53,7 +53,7 @@ from mancala_env.training.parameter_names import STABLE_BASELINES3, renamed
 from mancala_env.training.policy import NotFinite, SelfPlayPolicy
 from mancala_env.training.pool import SnapshotPool
 from mancala_env.training.ppo import SelfPlayPPO
-from mancala_env.training.progress_bar import RunProgress
+from mancala_env.training.progress_bar import RunProgress, say
 from mancala_env.training.rollout import SelfPlayBuffer, SelfPlayEnv
 from mancala_env.training.run_folder import FINAL, RunFolder, RunFolderError, identity_of, write_atomically
 from mancala_env.training.run_report import report
@@ -69,11 +69,7 @@ class TrainingDiverged(MancalaError):
 
 
 def check_same_run(config: TrainConfig, checkpoint: Path) -> None:
-    """Check that a checkpoint has the network and the game of the configuration.
-
-    Raises:
-        InvalidConfig: They differ; the message has both values.
-    """
+    """Raise InvalidConfig unless a checkpoint has the network and the game of the configuration."""
     theirs, ours = (flat(asdict(each)) for each in (read_identity(checkpoint), identity_of(config, 0)))
     for key, value in ours.items():
         is_compared = key in ("rounds", "observation_version") or key.startswith(("ruleset.", "network."))
@@ -100,10 +96,6 @@ def check_agents(config: TrainConfig, resumed: Path | None = None) -> None:
 
     The observation must exist for the ruleset, too. A resumed folder may be from an untrusted source, so its
     configuration must not name agents that run Python files.
-
-    Args:
-        config: The configuration.
-        resumed: Folder of the run that it was read from; None if the user wrote it.
 
     Raises:
         MancalaError: An agent or the observation is invalid.
@@ -198,7 +190,7 @@ def newest_checkpoint(config: TrainConfig, folder: RunFolder, console: Console) 
     """Return the newest intact checkpoint of a run, and print which ones are damaged.
 
     Raises:
-        RunFolderError: The run has no intact checkpoint.
+        RunFolderError: No checkpoint of the run is intact.
         InvalidConfig: The network or the game of the checkpoint is not the configuration's.
     """
     saved, faults = folder.examine()
@@ -206,7 +198,7 @@ def newest_checkpoint(config: TrainConfig, folder: RunFolder, console: Console) 
         why = f": {'; '.join(faults)}" if faults else ""
         raise RunFolderError(f"{folder.path} holds no checkpoint to resume from{why}")
     for fault in faults:
-        console.print(f"Skipped: {fault}", highlight=False, markup=False, soft_wrap=True)
+        say(console, f"Skipped: {fault}")
     folder.clear()
     check_same_run(config, saved[-1])
     return saved[-1]
@@ -246,7 +238,7 @@ def train(
         The last checkpoint, and why the run ended early, such as the name of a signal; None if it did not.
 
     Raises:
-        RunFolderError: There is no checkpoint to resume from, another process trains in the folder, or the
+        RunFolderError: A checkpoint to resume from is missing, another process trains in the folder, or the
             disk is full.
         TrainingDiverged: A weight or an output of the network is not finite.
     """
@@ -264,17 +256,13 @@ def started(
     callbacks: Sequence[BaseCallback] = (),
     now: Callable[[], float] | None = None,
 ) -> Iterator[TrainingRun]:
-    """Set up the environment, the model and the logs of a run; arguments as of :func:`train`.
-
-    The folder is locked until the context ends.
-    """
+    """Lock the folder and set up a run, within a with statement; arguments as of :func:`train`."""
     with folder.locked():
         checkpoint = newest_checkpoint(config, folder, console) if resume else None
-        console.print(
+        say(
+            console,
             f"Training on {config.game.title} ({config.ruleset}) for {config.limit_in_words}; results in "
             f"{folder.path}. Ctrl-C ends the run early and keeps what it learned.",
-            highlight=False,
-            soft_wrap=True,
         )
         torch.set_num_threads(config.threads or default_num_threads())
         steps = read_identity(checkpoint).environment_steps if checkpoint else 0
@@ -292,7 +280,7 @@ def started(
         model.set_logger(logger_of(config, folder))
         folder.note_start()
         if checkpoint is not None:
-            console.print(resume_message(config, checkpoint, steps, clock), highlight=False, soft_wrap=True)
+            say(console, resume_message(config, checkpoint, steps, clock))
         try:
             yield TrainingRun(config, folder, model, clock, RunProgress(console), checkpoint, callbacks)
         finally:
@@ -302,15 +290,8 @@ def started(
 def train_further(run: TrainingRun, hooks: Sequence[Hook] = ()) -> tuple[Path, str | None]:
     """Train a run until its end, a signal, or a hook or callback that stops it.
 
-    You can call it again after a hook or a callback has stopped it: the games continue. Wrap what you do in
-    between in ``run.paused()``.
-
-    Args:
-        run: The run, from :func:`started`.
-        hooks: Called with the run before each rollout.
-
-    Returns:
-        As :func:`train`.
+    The run is from :func:`started`; hooks and result are those of :func:`train`. You can call it again after
+    a hook or a callback has stopped it: the games continue. Wrap what you do in between in ``run.paused()``.
     """
     model, run.stopped_by = run.model, None
     with run.progress, stop_on_signals(run), save_on_error(run):
@@ -367,7 +348,6 @@ def train_or_resume(config: TrainConfig, console: Console) -> tuple[RunFolder, P
         The run's folder, and what :func:`train` returns.
 
     Raises:
-        RunFolderError, TrainingDiverged: As :func:`train`.
         InvalidConfig: The folder holds a run with other settings.
     """
     place = Path(config.folder) / str(config.name)
@@ -413,8 +393,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala train") -> 
     folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
     checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None, callbacks=callbacks)
     if stopped_by:
-        line = f"Ended early by {stopped_by}; resume with {program} --resume {folder.path}"
-        console.print(line, highlight=False, soft_wrap=True)
+        say(console, f"Ended early by {stopped_by}; resume with {program} --resume {folder.path}")
     report(config, folder, checkpoint, console)
     return 0
 

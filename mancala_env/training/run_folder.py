@@ -15,7 +15,6 @@ runs/NAME/
 """
 
 import filecmp
-import itertools
 import json
 import os
 import platform
@@ -54,6 +53,32 @@ class RunFolderError(MancalaError):
     """A folder that cannot be written, or is not the folder of a run."""
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn errors of writing a file into RunFolderError, within a with statement."""
+    try:
+        yield
+    except OSError as error:
+        raise RunFolderError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def reading(path: Path, without: str = "it") -> Iterator[None]:
+    """Turn errors of reading a file that can be deleted into RunFolderError, within a with statement."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise RunFolderError(
+            f"{path} cannot be read ({error}); delete it to resume without {without}"
+        ) from error
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file atomically; raise RunFolderError if that fails, with an existing file unchanged."""
+    with writing(path):
+        write_whole(path, content)
+
+
 def identity_of(config: TrainConfig, environment_steps: int) -> Identity:
     """Return the identity of a checkpoint of a run, after that many environment steps."""
     return Identity(
@@ -68,7 +93,7 @@ def identity_of(config: TrainConfig, environment_steps: int) -> Identity:
 
 
 class RunFolder:
-    """The folder of a run.
+    """The folder of a run; methods raise RunFolderError for files that cannot be read or written.
 
     Attributes:
         path: Path of the folder.
@@ -81,12 +106,9 @@ class RunFolder:
 
     @classmethod
     def create(cls, config: TrainConfig) -> "RunFolder":
-        """Create the folder of a new run; if the name exists, it gets a number: first, first-2, first-3.
-
-        Raises:
-            RunFolderError: The folder cannot be created.
-        """
-        for number in itertools.count(1):
+        """Create the folder of a new run; if the name exists, it gets a number: first, first-2, first-3."""
+        number = 1
+        while True:
             name = str(config.name) if number == 1 else f"{config.name}-{number}"
             folder = cls(Path(config.folder, name))
             try:
@@ -94,7 +116,7 @@ class RunFolder:
                 folder.checkpoints.mkdir()
                 break
             except FileExistsError:
-                continue
+                number += 1
             except (OSError, ValueError) as error:  # ValueError: a null character
                 why = getattr(error, "strerror", None) or error
                 raise RunFolderError(
@@ -114,10 +136,8 @@ class RunFolder:
             yield
             return
         path = self.path / "lock"
-        try:
+        with writing(path):
             file = path.open("a+")
-        except OSError as error:
-            raise RunFolderError(f"cannot write {path}: {error.strerror or error}") from error
         with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -136,16 +156,10 @@ class RunFolder:
                 file.truncate(0)
 
     def note_start(self) -> None:
-        """Add versions, command and machine of this start to run.json.
-
-        Raises:
-            RunFolderError: The file cannot be read or written.
-        """
+        """Add versions, command and machine of this start to run.json."""
         path = self.path / "run.json"
-        try:
+        with reading(path):
             starts = list(json.loads(path.read_text())) if path.exists() else []
-        except (ValueError, TypeError, RecursionError) as error:
-            raise RunFolderError(f"{path} cannot be read ({error}); delete it to continue") from error
         starts.append(
             {
                 "time": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -161,16 +175,9 @@ class RunFolder:
     def save(
         self, model: SelfPlayPPO, config: TrainConfig, seconds: float = 0.0, name: str | None = None
     ) -> Path:
-        """Write a checkpoint atomically, and return its path.
+        """Write a checkpoint after `seconds` of training, and return its path.
 
-        Args:
-            model: The model to save.
-            config: The run's configuration.
-            seconds: Seconds of training so far.
-            name: Name of the file in the run's folder; None names it after its steps, in `checkpoints`.
-
-        Raises:
-            RunFolderError: It cannot be written.
+        The file is `name` in the run's folder; without a name, it is named after its steps in `checkpoints`.
         """
         path = self.path / name if name else self.checkpoints / f"{model.num_timesteps:010d}.zip"
         packed = BytesIO()
@@ -183,24 +190,13 @@ class RunFolder:
         return path
 
     def keep_best(self, checkpoint: Path, score: float, opponents: list[str]) -> bool:
-        """Copy a checkpoint to `best.zip` if its score is higher than the best against the same opponents.
-
-        Args:
-            checkpoint: The checkpoint.
-            score: Its mean win rate against them, 0 to 1.
-            opponents: Their specs.
-
-        Raises:
-            RunFolderError: It cannot be written.
-        """
+        """Copy a checkpoint to `best.zip` if its mean win rate is the highest against the same opponents."""
         kept, best = self.path / "best.json", self.path / BEST
         if kept.is_file():
-            try:
+            with reading(kept):
                 before = json.loads(kept.read_text())
                 is_best = before["opponents"] != opponents or score > before["score"]
                 known = self.checkpoints / before["checkpoint"]
-            except (ValueError, KeyError, TypeError) as error:
-                raise RunFolderError(f"{kept} cannot be read ({error}); delete it to continue") from error
             if not is_best and (known.is_file() or best.is_file()):
                 # A killed process may have written only the first of the two files below.
                 if known.is_file() and not (best.is_file() and filecmp.cmp(known, best, shallow=False)):
@@ -224,11 +220,7 @@ class RunFolder:
         return 0
 
     def examine(self) -> tuple[list[Path], list[str]]:
-        """Check every checkpoint of the run.
-
-        Returns:
-            The intact ones, ordered by environment steps, and an error message about each of the others.
-        """
+        """Return the intact checkpoints, ordered by environment steps, and errors of the others."""
         found, faults = [], []
         for path in [*sorted(self.checkpoints.glob("*.zip")), *self.path.glob(FINAL)]:
             try:
@@ -245,23 +237,16 @@ class RunFolder:
                 part.unlink(missing_ok=True)
 
     def forget_figures_after(self, steps: int) -> None:
-        """Remove the metrics after a number of environment steps, since the run will repeat them.
-
-        Raises:
-            RunFolderError: The file of metrics cannot be written.
-        """
+        """Remove the metrics after a number of environment steps, since the run will repeat them."""
         path = self.path / METRICS
         if not path.is_file():
             return
-        content = path.read_bytes()
-        end = content.rfind(b"\n") + 1
-        while end:
-            start = content.rfind(b"\n", 0, end - 1) + 1
-            if _steps_of(content[start:end]) <= steps:
-                break
-            end = start
-        if end < len(content):
-            write_atomically(path, content[:end])
+        lines = path.read_bytes().splitlines(keepends=True)
+        kept = len(lines)
+        while kept and (not lines[kept - 1].endswith(b"\n") or _steps_of(lines[kept - 1]) > steps):
+            kept -= 1
+        if kept < len(lines):
+            write_atomically(path, b"".join(lines[:kept]))
 
 
 def _steps_of(line: bytes) -> int:
@@ -283,17 +268,9 @@ def _check_whole(path: Path) -> None:
         raise InvalidCheckpoint(f"{path} cannot be read: {first_line(error)}") from error
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file atomically; raise RunFolderError if that fails, with an existing file unchanged."""
-    try:
-        write_whole(path, content)
-    except OSError as error:
-        raise RunFolderError(f"cannot write {path}: {error.strerror or error}") from error
-
-
 def versions() -> dict[str, str]:
     """Return the versions of the libraries a checkpoint depends on."""
-    found = dict.fromkeys(_LIBRARIES, "not installed")
+    found: dict[str, str] = dict.fromkeys(_LIBRARIES, "not installed")
     for library in _LIBRARIES:
         with suppress(PackageNotFoundError):
             found[library] = version(library)

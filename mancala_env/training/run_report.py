@@ -20,6 +20,7 @@ from mancala_env.evaluation.round_robin import round_robin
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training import run_plots
 from mancala_env.training.config import TrainConfig
+from mancala_env.training.progress_bar import say
 from mancala_env.training.run_folder import METRICS, STEPS, RunFolder, write_atomically
 
 REPORT = "report.html"
@@ -61,15 +62,8 @@ def evaluate_past(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> P
     if not (games and past):
         return Past([], None)
     step = -(-len(past) // _MOST_EARLIER)
-    matches = round_robin(
-        [*map(str, past[::step]), str(checkpoint)],
-        config.game,
-        games=games,
-        opening_turns=config.evaluation.opening_turns,
-        seed=config.seed,
-        rounds=config.rounds,
-        num_threads=config.threads or None,
-    )
+    specs = [*map(str, past[::step]), str(checkpoint)]
+    matches = round_robin(specs, config.game, games=games, **_conditions(config))
     against = [match.flipped() for match in matches if match.second == str(checkpoint)]
     return Past(against, fit_ratings(matches))
 
@@ -77,29 +71,22 @@ def evaluate_past(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> P
 def play(
     config: TrainConfig, checkpoint: Path, opponent: str, games: int, opening_set: Openings | None = None
 ) -> MatchResult:
-    """Play a checkpoint against an agent from both seats, with the random turns of the evaluation.
-
-    The games start from `opening_set`; None for the openings held out for evaluation.
-    """
-    return play_matches(
-        str(checkpoint),
-        opponent,
-        config.game,
-        games=games,
-        opening_turns=config.evaluation.opening_turns,
-        opening_set=opening_set,
-        seed=config.seed,
-        rounds=config.rounds,
-        num_threads=config.threads or None,
-    )
+    """Play a checkpoint against an agent from both seats; without a set of openings, from held-out ones."""
+    more = _conditions(config)
+    return play_matches(str(checkpoint), opponent, config.game, games=games, opening_set=opening_set, **more)
 
 
-def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Console) -> list[MatchResult]:
-    """Evaluate the last checkpoint of a run; writes evaluation.json and report.html, prints a table.
+def _conditions(config: TrainConfig) -> dict[str, Any]:
+    return {
+        "opening_turns": config.evaluation.opening_turns,
+        "seed": config.seed,
+        "rounds": config.rounds,
+        "num_threads": config.threads or None,
+    }
 
-    Returns:
-        The matches against the opponents of the evaluation.
-    """
+
+def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Console) -> None:
+    """Evaluate the last checkpoint of a run, write evaluation.json and report.html, and print a table."""
     results = evaluate(config, checkpoint, config.evaluation.games)
     past = evaluate_past(config, folder, checkpoint)
     regret = None
@@ -117,8 +104,8 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
     }
     write_atomically(folder.path / "evaluation.json", json.dumps(written, indent=2).encode())
     title = (
-        f"{config.game.title}: the agent after {steps:,} environment steps, {config.evaluation.games:,} "
-        f"games against each, from {config.evaluation.opening_turns} random turns"
+        f"{config.game.title}: agent after {steps:,} environment steps, {config.evaluation.games:,} games "
+        f"against each opponent, after {config.evaluation.opening_turns} random turns"
     )
     page = write_page(title, config, folder, results, past, regret)
     write_atomically(folder.path / REPORT, page.html().encode(errors="backslashreplace"))
@@ -126,8 +113,7 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
     lines = [_regret_in_words(regret)] if regret else []
     lines += [f"Checkpoint: {checkpoint}", f"Report: {folder.path / REPORT}", "Play against it:"]
     for line in (*lines, f"  {_how_to_play(config, checkpoint)}"):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-    return results
+        say(console, line)
 
 
 _HEADINGS = ("opponent", "win rate", "95 % interval", "as South", "as North", "mean lead in seeds")

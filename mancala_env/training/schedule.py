@@ -94,15 +94,9 @@ class LearningRate:
 
     @classmethod
     def going_on(cls, ppo: PPOConfig, before: PPOConfig, rate: float, done: float) -> "LearningRate":
-        """Return the schedule of a resumed run, which starts at the rate of the last update.
+        """Return the schedule of a run that is resumed when a part of it, 0 to 1, is done.
 
-        If the settings changed, it starts at their initial rate instead.
-
-        Args:
-            ppo: The settings now.
-            before: The settings of the checkpoint.
-            rate: The rate of the last update.
-            done: The part of the run that is done, 0 to 1.
+        It starts at the rate of the last update, or at the initial rate if the settings changed.
         """
         new = cls.of(ppo)
         return cls(rate if new == cls.of(before) else new.start, new.final, min(done, 1.0))

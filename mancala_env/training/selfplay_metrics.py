@@ -19,12 +19,7 @@ _METRICS = {
 
 
 class GameStatistics:
-    """Counts of the mirror games that ended since the counts were read last.
-
-    Attributes:
-        counts: Counts by name: games that ended, their turns, wins of South and North, draws, and games
-            whose last round ended with a stall or an endless relay.
-    """
+    """Counts of the self-play games that ended since the counts were taken last."""
 
     def __init__(self, num_games: int) -> None:
         self._turns = np.zeros(num_games, np.int64)

@@ -72,16 +72,16 @@ def test_labels_are_the_searchs_own_of_positions_that_the_learner_met(tmp_path: 
     assert count > 64, "games of 16 and more turns have ended"
     # Each rollout gives 25 % of its boards, without those held out for evaluation.
     assert 0.7 / 4 < (count + replay.num_waiting) / (4 * 16 * 32) < 0.9 / 4
-    games = replay._games[:count]
+    games = replay.examples.games[:count]
     assert rows_to_learn(LAYLI, games).all()
     assert not rows_to_learn(LAYLI, buffer.games.reshape(-1, games.shape[1])).all()  # type: ignore[attr-defined]
     values = agents.make(spec, LAYLI, num_threads=1).action_values(games, 6).astype(float)  # type: ignore[attr-defined]
     values[values == -1000] = -np.inf
-    np.testing.assert_array_equal(replay._is_legal[:count], np.isfinite(values))
-    np.testing.assert_allclose(replay._targets[:count], boltzmann_targets(values, 1.0), atol=1e-6)
-    np.testing.assert_allclose(replay._values[:count], np.tanh(values.max(axis=1) / 6), atol=1e-5)
+    np.testing.assert_array_equal(replay.examples.is_legal[:count], np.isfinite(values))
+    np.testing.assert_allclose(replay.examples.targets[:count], boltzmann_targets(values, 1.0), atol=1e-6)
+    np.testing.assert_allclose(replay.examples.values[:count], np.tanh(values.max(axis=1) / 6), atol=1e-5)
     met = {game.tobytes() for game in buffer.games.reshape(-1, games.shape[1])}  # type: ignore[attr-defined]
-    waiting = replay._waiting[0][0].games
+    waiting = replay._waiting.games
     assert sum(game.tobytes() in met for game in waiting) > len(waiting) / 4, "the last rollout's among them"
 
 
@@ -101,7 +101,7 @@ def test_without_a_share_of_the_search_values_are_how_games_ended(tmp_path: Path
     model = learner_of(tmp_path, "--expert.search_share", "0")
     learn(model, 4)
     replay = labels_of(model).replay
-    values = replay._values[: len(replay)]
+    values = replay.examples.values[: len(replay)]
     assert set(np.unique(values)) <= {-1.0, 0.0, 1.0}
     assert {-1.0, 1.0} <= set(np.unique(values))
 

@@ -74,7 +74,9 @@ def test_a_value_is_the_players_own_mixed_of_search_and_end() -> None:
     replay = replay_of(search_share=0.25)
     replay.add(*in_one_rollout(searched, south))
     outcome = np.where(players == 0, south, -south)
-    np.testing.assert_allclose(replay._values[:40], 0.25 * searched.values + 0.75 * outcome, atol=1e-6)
+    np.testing.assert_allclose(
+        replay.examples.values[:40], 0.25 * searched.values + 0.75 * outcome, atol=1e-6
+    )
 
 
 def test_positions_wait_until_the_game_of_their_row_is_over() -> None:
@@ -85,12 +87,12 @@ def test_positions_wait_until_the_game_of_their_row_is_over() -> None:
     none, empty = searched.select(np.arange(0)), np.zeros(0, int)
     replay.add(none, empty, empty, np.array([[1.0, nan, 0.0], [1.0, nan, 1.0]], np.float32))
     assert (len(replay), replay.num_waiting) == (2, 1)
-    assert replay._values[1] == 0
-    np.testing.assert_array_equal(replay._games[1], searched.games[2])
+    assert replay.examples.values[1] == 0
+    np.testing.assert_array_equal(replay.examples.games[1], searched.games[2])
     replay.add(none, empty, empty, np.array([[nan, -1.0, nan]], np.float32))
     assert (len(replay), replay.num_waiting) == (3, 0)
     is_south = players_of(searched)[1] == 0
-    assert replay._values[2] == (-1 if is_south else 1)
+    assert replay.examples.values[2] == (-1 if is_south else 1)
 
 
 def test_the_latest_are_remembered_and_drawn() -> None:
@@ -98,7 +100,7 @@ def test_the_latest_are_remembered_and_drawn() -> None:
     replay.add(*in_one_rollout(searched.select(np.arange(13)), np.ones(13)))
     replay.add(*in_one_rollout(searched.select(np.arange(13, 25)), np.ones(12)))
     assert len(replay) == 10
-    kept = {row.tobytes() for row in replay._games}
+    kept = {row.tobytes() for row in replay.examples.games}
     assert kept == {row.tobytes() for row in searched.games[15:]}
     drawn = replay.sample(300, torch.device("cpu"))
     assert len(drawn.values) == 300
@@ -116,8 +118,10 @@ def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
     again.load(file)
     assert len(again) == 20
     order = (33 + np.arange(20)) % 20  # the oldest first
-    for name in ("_games", "_observations", "_is_legal", "_targets", "_values"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(replay, name)[order], err_msg=name)
+    for name in Searched._fields:
+        np.testing.assert_array_equal(
+            getattr(again.examples, name), getattr(replay.examples, name)[order], err_msg=name
+        )
 
 
 @pytest.mark.parametrize(
@@ -150,7 +154,7 @@ def test_boards_held_out_for_evaluation_are_not_read_from_files_of_before(tmp_pa
     replay.save(file)
     again.load(file)
     assert (len(replay), len(again)) == (27, 7)
-    np.testing.assert_array_equal(again._games[:7], learned.games)
+    np.testing.assert_array_equal(again.examples.games[:7], learned.games)
 
 
 def test_of_more_than_is_remembered_now_the_latest_are_read(tmp_path: Path) -> None:
@@ -159,7 +163,9 @@ def test_of_more_than_is_remembered_now_the_latest_are_read(tmp_path: Path) -> N
     replay.save(file)
     smaller.load(file)
     assert len(smaller) == 8
-    assert {row.tobytes() for row in smaller._games} == {row.tobytes() for row in replay._games[12:]}
+    assert {row.tobytes() for row in smaller.examples.games} == {
+        row.tobytes() for row in replay.examples.games[12:]
+    }
 
 
 def test_a_file_of_more_than_that_is_refused(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from mancala_env.evaluation import ray_matches
 from mancala_env.networks.checkpoint import IDENTITY_MEMBER, InvalidCheckpoint, read_identity
 from mancala_env.training.config import CONFIG_FILE, InvalidConfig, read_command
 from mancala_env.training.loggers import check_logs, logger_of
-from mancala_env.training.progress_bar import RunProgress
+from mancala_env.training.progress_bar import RunProgress, say
 from mancala_env.training.rllib.algorithm import SHARED, algorithm_config
 from mancala_env.training.rllib.cluster_config import RayConfig
 from mancala_env.training.run import TrainingDiverged, check_agents, newest_checkpoint, stop_on_signals
@@ -160,7 +160,7 @@ def train(config: RayConfig, folder: RunFolder, console: Console, resume: bool =
             write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
             folder.note_start()
             line = f"Training {config.ruleset} for {config.limit_in_words}; results in {folder.path}"
-            console.print(line, highlight=False, soft_wrap=True)
+            say(console, line)
             with RunProgress(console) as progress, stop_on_signals(run):
                 run.train(progress)
                 run.save(FINAL)
@@ -181,6 +181,6 @@ def main(arguments: list[str] | None = None, program: str = "rllib_train.py") ->
         run = train(config, folder, console, resume=resumed is not None)
     if run.stopped_by:
         line = f"Ended early by {run.stopped_by}; resume with --resume {folder.path}"
-        console.print(line, highlight=False, soft_wrap=True)
+        say(console, line)
     report(config, folder, folder.path / FINAL, console)
     return 0
