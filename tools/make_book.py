@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
 
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import written_whole
+from mancala_env._util.package_data import DATA
 from mancala_env.engine.state import RIGHTMOST_OPENING, encode
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup
@@ -244,12 +244,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--memory_mb", type=float, default=2048.0, help="size of the transposition table in MB"
     )
-    parser.add_argument(
-        "--folder",
-        type=Path,
-        default=Path(str(resources.files("mancala_env").joinpath("data"))),
-        help="folder to write to",
-    )
+    parser.add_argument("--folder", type=Path, default=DATA, help="folder to write to")
     options = parser.parse_args(arguments)
     rulesets = [lookup(name) for name in options.rulesets]
     if options.turns < 0:

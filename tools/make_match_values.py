@@ -10,7 +10,7 @@ from mancala_env import agents
 from mancala_env._util.checks import whole
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import written_whole
-from mancala_env._util.package_data import bundled_file
+from mancala_env._util.package_data import DATA, bundled_file
 from mancala_env.agents import Agent
 from mancala_env.agents.match import after_rounds, dials_in_bytes, finished_rounds
 from mancala_env.engine.episode import MAX_ROUNDS
@@ -79,9 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--rounds", type=int, default=ROUNDS, help=f"number of rounds from each state ({ROUNDS})"
     )
     parser.add_argument("--seed", type=int, default=1, help="random seed")
-    parser.add_argument(
-        "--folder", type=Path, default=bundled_file("match", "").parent, help="folder to write to"
-    )
+    parser.add_argument("--folder", type=Path, default=DATA, help="folder to write to")
     options = parser.parse_args(arguments)
     rounds = whole("rounds", options.rounds, 1)
     if not options.folder.is_dir():
