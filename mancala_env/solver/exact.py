@@ -90,7 +90,8 @@ class Solution:
 class Solver(Prover):
     """Exact values of positions of one ruleset, with a table that is kept between positions.
 
-    A solver must not be used from two threads at once. It runs `num_threads` threads itself.
+    A solver must not be used from two threads at once. It runs `num_threads` threads itself. Methods raise
+    SolverInputError for a position of another ruleset.
 
     Attributes:
         ruleset: The ruleset.
@@ -164,11 +165,7 @@ class Solver(Prover):
         return _Solve(self, position, time_limit, progress).run(*wanted)
 
     def value(self, position: Position) -> int:
-        """Return the value of a position; faster than :meth:`solve`, which finds the value of every action.
-
-        Raises:
-            SolverInputError: The position is of another ruleset.
-        """
+        """Return the value of a position; faster than :meth:`solve`, which also solves every action."""
         self._check(position)
         return self.narrow(position, *self.known_bounds(position))
 
@@ -184,7 +181,6 @@ class Solver(Prover):
                 threads, each may search one piece more.
 
         Raises:
-            SolverInputError: The position is of another ruleset.
             InvalidArgument: most_nodes is not a whole number of at least 0.
             OutOfTime: The solver was cancelled.
         """
@@ -199,20 +195,12 @@ class Solver(Prover):
             self._last_node = NO_LIMIT
 
     def best_actions(self, position: Position) -> tuple[int, ...]:
-        """Return the actions that keep a position's value; faster than :meth:`action_values`.
-
-        Raises:
-            SolverInputError: The position is of another ruleset.
-        """
+        """Return the actions that keep a position's value; faster than :meth:`action_values`."""
         self._check(position)
         return _PositionStudy(self, position.games).close(with_values=False).best_actions()
 
     def action_values(self, position: Position) -> dict[int, int]:
-        """Return the value of every legal action of a position.
-
-        Raises:
-            SolverInputError: The position is of another ruleset.
-        """
+        """Return the value of every legal action of a position."""
         self._check(position)
         bounds = _PositionStudy(self, position.games).close().action_bounds()
         return {action: lower for action, (lower, _) in bounds.items()}
