@@ -147,8 +147,8 @@ class Solver(Prover):
 
         Args:
             position: The position.
-            time_limit: Seconds, or None.
-            progress: Called with the bounds; it may raise to stop.
+            time_limit: As of :func:`solve`.
+            progress: As of :func:`solve`; it may raise to stop.
             with_line: Whether to find the principal variation too. That can take longer than the values when
                 these come from the opening book.
             with_values: Whether to find the value of every action. False finds only the value of the position
