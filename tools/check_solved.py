@@ -48,10 +48,8 @@ class Checked:
     seconds: float
 
 
-def claims(
-    ruleset: Ruleset, part: str, sample: int, seed: int
-) -> Iterator[tuple[Position, dict[int | None, int]]]:
-    """Yield positions with their values in a file, by action; the key None is the position's own value.
+def claims(ruleset: Ruleset, part: str, sample: int, seed: int) -> Iterator[Claim]:
+    """Yield positions with their values in a file.
 
     Args:
         ruleset: The ruleset.
@@ -95,12 +93,12 @@ def check(solver: Solver, claimed: Iterator[Claim], seconds: float) -> Checked:
     """Solve positions again, each for at most `seconds`, and compare the values."""
     started, nodes = time.process_time(), solver.nodes
     result = Checked(0, [], 0, 0, 0.0)
-    for position, said in claimed:
-        bounds = _bounds(solver, position, seconds, is_by_action=any(action is not None for action in said))
-        if not all(bounds[action][0] <= value <= bounds[action][1] for action, value in said.items()):
-            found = {action: bounds[action] for action in said}
-            result.differ.append(f"{position.to_text()}: {found}, the file says {said}")
-        elif all(bounds[action][0] == bounds[action][1] for action in said):
+    for position, expected in claimed:
+        bounds = _bounds(solver, position, seconds, is_by_action=None not in expected)
+        if not all(bounds[action][0] <= value <= bounds[action][1] for action, value in expected.items()):
+            found = {action: bounds[action] for action in expected}
+            result.differ.append(f"{position.to_text()}: {found}, the file says {expected}")
+        elif all(bounds[action][0] == bounds[action][1] for action in expected):
             result.agree += 1
         else:
             result.unsolved += 1

@@ -92,12 +92,12 @@ def _win_rate(least: float, most: float) -> Callable[..., list[tuple[Interval, f
     """Return a trial of win rates from `least` to `most`, or from 1 - `most` to 1 - `least`."""
 
     def trial(rng: np.random.Generator, games: int) -> list[tuple[Interval, float]]:
-        of_these = [
+        populations = [
             shares
             for shares in pair_populations()
             if least <= min(shares @ PAIR_SCORES, 1 - shares @ PAIR_SCORES) < most
         ]
-        shares = of_these[rng.integers(len(of_these))]
+        shares = populations[rng.integers(len(populations))]
         counts = rng.multinomial(games // 2, shares)
         return [(share_interval(np.repeat(PAIR_SCORES, counts)), float(shares @ PAIR_SCORES))]
 
@@ -110,7 +110,7 @@ def _margin(rng: np.random.Generator, games: int) -> list[tuple[Interval, float]
     return [(mean_interval(drawn, PAIR_SPREAD * seeds, -seeds, seeds), float(population.mean()))]
 
 
-def _again(
+def _draw_repeated(
     rng: np.random.Generator, population: np.ndarray, pairs: int, shares: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw pairs in which each opening occurs three times; return their scores and openings.
@@ -124,23 +124,23 @@ def _again(
     return np.where(is_same, first, rng.choice(population, pairs, p=shares)), which
 
 
-def _win_rate_again(rng: np.random.Generator, games: int) -> list[tuple[Interval, float]]:
+def _repeated_win_rate(rng: np.random.Generator, games: int) -> list[tuple[Interval, float]]:
     shares = pair_populations()[rng.integers(len(pair_populations()))]
-    drawn, which = _again(rng, PAIR_SCORES, games // 2, shares)
+    drawn, which = _draw_repeated(rng, PAIR_SCORES, games // 2, shares)
     return [(share_interval(drawn, design_effect(drawn, which)), float(shares @ PAIR_SCORES))]
 
 
-def _margin_again(rng: np.random.Generator, games: int) -> list[tuple[Interval, float]]:
+def _repeated_margin(rng: np.random.Generator, games: int) -> list[tuple[Interval, float]]:
     population, seeds = margin_populations()[rng.integers(len(margin_populations()))]
-    drawn, which = _again(rng, population, games // 2)
+    drawn, which = _draw_repeated(rng, population, games // 2)
     repeats = design_effect(drawn, which)
     return [(mean_interval(drawn, PAIR_SPREAD * seeds, -seeds, seeds, repeats), float(population.mean()))]
 
 
-def _rating_again(rng: np.random.Generator, games: int) -> list[tuple[Interval, float]]:
+def _repeated_rating(rng: np.random.Generator, games: int) -> list[tuple[Interval, float]]:
     """Rate two agents against each other; their mean rating is 0."""
     shares = pair_populations()[rng.integers(len(pair_populations()))]
-    drawn, which = _again(rng, PAIR_SCORES, games // 2, shares)
+    drawn, which = _draw_repeated(rng, PAIR_SCORES, games // 2, shares)
     counts = np.bincount((4 * drawn).astype(int), minlength=5)
     found = fit_ratings([PairCounts("a", "b", counts, design_effect(drawn, which))])
     truth = _true_ratings([PairCounts("a", "b", _shares(PairCounts("a", "b", 100 * shares)))])
@@ -207,7 +207,7 @@ def _shares(match: PairCounts) -> tuple[float, ...]:
 
 
 def _true_ratings(shares: Sequence[PairCounts], fixed: Ratings | None = None) -> Ratings:
-    # With this many pairs the prior does not matter.
+    # With this many pairs the weight of the prior is negligible.
     many = [match._replace(counts=1e7 * np.array(match.counts)) for match in shares]
     return fit_ratings(many, fixed=fixed, num_replicates=2)
 
@@ -254,8 +254,8 @@ CASES = (
     Case("win rate of 10 to 30 or 70 to 90 %", _win_rate(0.1, 0.3)),
     Case("win rate below 10 or above 90 %", _win_rate(0.0, 0.1)),
     Case("mean margin", _margin),
-    Case("win rate, each opening three times", _win_rate_again),
-    Case("mean margin, each opening three times", _margin_again),
+    Case("win rate, each opening three times", _repeated_win_rate),
+    Case("mean margin, each opening three times", _repeated_margin),
     Case("mean regret", _regret(None)),
     Case("mean regret, a mistake in 10 moves", _regret(0.1)),
     Case("mean regret, a mistake in 50 moves", _regret(0.02)),
@@ -265,7 +265,7 @@ CASES = (
     Case("rating, four agents", _ratings, _TRIALS_PER_RATING),
     Case("difference of ratings", _rating_difference, _TRIALS_PER_RATING),
     Case("rating of a newcomer among stored anchors", _newcomer, _TRIALS_PER_RATING),
-    Case("rating, each opening three times", _rating_again, _TRIALS_PER_RATING),
+    Case("rating, each opening three times", _repeated_rating, _TRIALS_PER_RATING),
 )
 
 

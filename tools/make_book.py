@@ -1,9 +1,9 @@
 """Compute opening books: ``python -m tools.make_book layli_goobalay --turns 4``.
 
-Positions are solved turn by turn from the start, within bounds from earlier values: no action is worth more
-than its position, and an action has that value if all others have less. The book is written
-every half minute, at the end and at Ctrl-C. The same command resumes from the file, also with more turns. A
-file never loses turns.
+Positions are solved turn by turn from the start, within bounds from earlier values. No action has a higher
+value than its position, and an action has that value if all others have less. The book is written every half
+minute, at the end and at Ctrl-C. The same command resumes from the file, also with more turns. A file never
+loses turns.
 """
 
 import sys
@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
 
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import written_whole
+from mancala_env._util.package_data import DATA
 from mancala_env.engine.state import RIGHTMOST_OPENING, encode
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup
@@ -44,7 +44,7 @@ class _Entry:
         lower: Lower bound of its value.
         upper: Upper bound of its value.
         ends: Values of the turns that end the round.
-        kids: ``(entry, sign, won)`` of each other turn, whose value is ``won + sign * value(entry)``.
+        children: ``(entry, sign, won)`` of each other turn, whose value is ``won + sign * value(entry)``.
         parents: Entries one turn earlier.
     """
 
@@ -52,7 +52,7 @@ class _Entry:
     lower: int
     upper: int
     ends: list[int] = field(default_factory=list)
-    kids: list[tuple["_Entry", int, int]] = field(default_factory=list)
+    children: list[tuple["_Entry", int, int]] = field(default_factory=list)
     parents: list["_Entry"] = field(default_factory=list)
 
     @property
@@ -61,24 +61,24 @@ class _Entry:
 
     def infer(self) -> None:
         """Propagate bounds between this position and those one turn later, in both directions."""
-        worth = [
-            (won + kid.lower, won + kid.upper) if sign > 0 else (won - kid.upper, won - kid.lower)
-            for kid, sign, won in self.kids
+        bounds = [
+            (won + child.lower, won + child.upper) if sign > 0 else (won - child.upper, won - child.lower)
+            for child, sign, won in self.children
         ]
-        if self.kids or self.ends:
-            self.lower = max([self.lower, *self.ends, *(low for low, _ in worth)])
-            self.upper = min(self.upper, max([*self.ends, *(high for _, high in worth)]))
-        for n, (kid, sign, won) in enumerate(self.kids):
-            # No turn is worth more than the position; if no other turn can be the best, this one is.
+        if self.children or self.ends:
+            self.lower = max([self.lower, *self.ends, *(low for low, _ in bounds)])
+            self.upper = min(self.upper, max([*self.ends, *(high for _, high in bounds)]))
+        for n, (child, sign, won) in enumerate(self.children):
+            # No turn has a higher value than the position. If no other can be the best, this one is.
             most = self.upper - won
-            others = [high for i, (_, high) in enumerate(worth) if i != n]
+            others = [high for i, (_, high) in enumerate(bounds) if i != n]
             least = self.lower - won if all(x < self.lower for x in [*others, *self.ends]) else None
             if sign > 0:
-                kid.upper = min(kid.upper, most)
-                kid.lower = kid.lower if least is None else max(kid.lower, least)
+                child.upper = min(child.upper, most)
+                child.lower = child.lower if least is None else max(child.lower, least)
             else:
-                kid.lower = max(kid.lower, -most)
-                kid.upper = kid.upper if least is None else min(kid.upper, -least)
+                child.lower = max(child.lower, -most)
+                child.upper = child.upper if least is None else min(child.upper, -least)
 
 
 def _margin(pair: tuple[int, int], player: int) -> int:
@@ -122,10 +122,10 @@ class Draft:
                 if after.is_over:
                     entry.ends.append(_margin(after.counts, player) - _margin(entry.position.stores, player))
                 else:
-                    kid = by_key[int(keys_of(ruleset, after.games)[0])]
+                    child = by_key[int(keys_of(ruleset, after.games)[0])]
                     won = _margin(after.stores, player) - _margin(entry.position.stores, player)
-                    entry.kids.append((kid, 1 if after.player == player else -1, won))
-                    kid.parents.append(entry)
+                    entry.children.append((child, 1 if after.player == player else -1, won))
+                    child.parents.append(entry)
 
     def rests(self) -> np.ndarray:
         """Return the attribute `rests` of a Book, int16 `[N]`."""
@@ -244,12 +244,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--memory_mb", type=float, default=2048.0, help="size of the transposition table in MB"
     )
-    parser.add_argument(
-        "--folder",
-        type=Path,
-        default=Path(str(resources.files("mancala_env").joinpath("data"))),
-        help="folder to write to",
-    )
+    parser.add_argument("--folder", type=Path, default=DATA, help="folder to write to")
     options = parser.parse_args(arguments)
     rulesets = [lookup(name) for name in options.rulesets]
     if options.turns < 0:

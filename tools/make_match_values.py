@@ -10,7 +10,7 @@ from mancala_env import Batch, agents
 from mancala_env._util.checks import whole
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import written_whole
-from mancala_env._util.package_data import bundled_file
+from mancala_env._util.package_data import DATA, bundled_file
 from mancala_env.agents import Agent
 from mancala_env.agents.match import after_rounds, dials_in_bytes, finished_rounds
 from mancala_env.engine.episode import MAX_ROUNDS
@@ -50,26 +50,26 @@ def play_rounds(ruleset: Ruleset, agent: Agent, rounds: int) -> tuple[np.ndarray
         table.play_turn()
     _, is_over, leads = after_rounds(ruleset, table.games)
     of_state = np.repeat(np.arange(len(different)), rounds)
-    goes_on = np.zeros((len(different), len(counted)))
-    np.add.at(goes_on, (of_state[~is_over], (ruleset.total_seeds + leads[~is_over]) // 2), 1 / rounds)
+    continues = np.zeros((len(different), len(counted)))
+    np.add.at(continues, (of_state[~is_over], (ruleset.total_seeds + leads[~is_over]) // 2), 1 / rounds)
     is_won = np.zeros(len(different))
     np.add.at(is_won, of_state[is_over], np.sign(leads[is_over]) / rounds)
-    return states, goes_on, is_won
+    return states, continues, is_won
 
 
-def solve(states: np.ndarray, goes_on: np.ndarray, is_won: np.ndarray) -> np.ndarray:
+def solve(states: np.ndarray, continues: np.ndarray, is_won: np.ndarray) -> np.ndarray:
     """Return the match values by South's count, float32 `[T + 1]`, -1 to 1, with MAX_ROUNDS left to play.
 
     Args:
         states: First result of :func:`play_rounds`.
-        goes_on: Second result of :func:`play_rounds`.
+        continues: Second result of :func:`play_rounds`.
         is_won: Third result of :func:`play_rounds`.
     """
     lead = np.sign(2 * np.arange(len(states)) - (len(states) - 1)).astype(float)
     values = lead
     for _ in range(MAX_ROUNDS):
         # North starts the next round, so its value is that for South with the seats exchanged, negated.
-        after_round = is_won - goes_on @ values[::-1]
+        after_round = is_won - continues @ values[::-1]
         values = np.where(states < 0, lead, after_round[states])
     return values.astype(np.float32)
 
@@ -84,9 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--rounds", type=int, default=ROUNDS, help=f"number of rounds from each state ({ROUNDS})"
     )
     parser.add_argument("--seed", type=int, default=1, help="random seed")
-    parser.add_argument(
-        "--folder", type=Path, default=bundled_file("match", "").parent, help="folder to write to"
-    )
+    parser.add_argument("--folder", type=Path, default=DATA, help="folder to write to")
     options = parser.parse_args(arguments)
     rounds = whole("rounds", options.rounds, 1)
     if not options.folder.is_dir():

@@ -8,7 +8,7 @@ import numpy as np
 
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import written_whole
-from mancala_env._util.package_data import bundled_file
+from mancala_env._util.package_data import DATA, bundled_file
 from mancala_env.agents.searchers import ValueMinimaxAgent
 from mancala_env.engine.holdout import rows_in_set
 from mancala_env.errors import MancalaError
@@ -72,9 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--depth", type=int, default=DEPTH, help="search depth in turns (10)")
     parser.add_argument("--most", type=int, default=MOST, help="maximum number of openings (400)")
     parser.add_argument("--seed", type=int, default=1, help="random seed")
-    parser.add_argument(
-        "--folder", type=Path, default=bundled_file("openings", "").parent, help="folder to write to"
-    )
+    parser.add_argument("--folder", type=Path, default=DATA, help="folder to write to")
     options = parser.parse_args(arguments)
     for ruleset in [lookup(name) for name in options.rulesets]:
         games, margins = find(

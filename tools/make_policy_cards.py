@@ -18,23 +18,16 @@ from mancala_env.networks.checkpoint import Identity, as_tensors, load_network, 
 from mancala_env.rulesets import names
 from mancala_env.training.config import TrainConfig
 from mancala_env.training.reproduce import made_by
-from tools.make_value_cards import (
-    GAMES,
-    SEED,
-    card,
-    few_of,
-    rating,
-    regrets,
-)
+from tools.make_value_cards import GAMES, SEED, Card, few_of, rating, regrets
 
 _OPPONENTS = ("greedy", "minimax:4", "minimax:6", "value+minimax:4", "mcts:1000")
 _SLOW = ("mcts:1000",)
 _LIMITS = """\
-- It plays single rounds and looks no further than its observation. `lines`, `leaves` and `values` are four
-  turns of lookahead that the engine plays for it; alone, the first two would make it play as `minimax:4`
-  does, and `values` as `value+minimax:4`.
-- It was trained once, from one seed; a second seed was alike (docs/agents.md).
-- Positions that no sensible play leads to may be judged badly."""
+- It plays single rounds and sees no further than its observation. The observations `lines`, `leaves` and
+  `values` hold four turns of lookahead by the engine. Alone, the first two would let it play like
+  `minimax:4`, and `values` like `value+minimax:4`.
+- It was trained once, from one seed; a second seed had a similar result (docs/agents.md).
+- It may evaluate positions badly that no sensible play reaches."""
 
 
 def policy_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
@@ -52,25 +45,25 @@ def policy_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
     identity = read_identity(path)
     ruleset, network, few = identity.ruleset, identity.network, few_of(games)
     way, how = made_by(identity)
-    return card(
+    card = Card(
         path,
         ruleset,
-        f"A trained network for `{ruleset.name}` ({ruleset.title}), for the agent `trained`.",
-        [
+        title=f"A trained network for `{ruleset.name}` ({ruleset.title}), for the agent `trained`.",
+        origin=[
             [way, f"`{how}`"],
             ["version", identity.versions.get("mancala-env", "unknown")],
             ["environment steps", f"{identity.environment_steps:,}"],
             ["seeds", f"one ({identity.config.get('seed')})"],
             ["sees", f"`{network.observation}`; {network.layers} hidden layers of {network.hidden}"],
         ],
-        _matches(path, identity, games, few, seed),
-        rating(f"trained:{path}", ruleset, few, seed),
-        regrets([("minimax:6", f"trained:{path}")], ruleset, seed),
-        _LIMITS,
-        "Written by `python -m tools.make_policy_cards CHECKPOINT "
-        f"--games {games} --seed {seed}`, which writes the weights too.",
-        seed,
+        matches=_matches(path, identity, games, few, seed),
+        rating=rating(f"trained:{path}", ruleset, few, seed),
+        regret=regrets([("minimax:6", f"trained:{path}")], ruleset, seed),
+        limits=_LIMITS,
+        command=f"python -m tools.make_policy_cards CHECKPOINT --games {games} --seed {seed}",
+        seed=seed,
     )
+    return card.to_markdown()
 
 
 def _matches(path: Path, identity: Identity, games: int, few: int, seed: int) -> Iterable[MatchResult]:
@@ -97,11 +90,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Bundle the given checkpoints and return the exit status."""
     parser = Parser(prog="python -m tools.make_policy_cards", description=__doc__)
     parser.add_argument(
-        "checkpoints", nargs="+", type=Path, metavar="CHECKPOINT", help="of a catalogue ruleset"
+        "checkpoints", nargs="+", type=Path, metavar="CHECKPOINT", help="checkpoint of a catalogue ruleset"
     )
-    parser.add_argument("--games", type=int, default=GAMES, help=f"games of a match; default {GAMES}")
-    parser.add_argument("--seed", type=int, default=SEED, help=f"seed of openings and agents; default {SEED}")
-    parser.add_argument("--folder", type=Path, help="where to write; the package's data by default")
+    parser.add_argument("--games", type=int, default=GAMES, help=f"games per match; default {GAMES}")
+    parser.add_argument(
+        "--seed", type=int, default=SEED, help=f"random seed of openings and agents; default {SEED}"
+    )
+    parser.add_argument("--folder", type=Path, help="folder to write to; the package's data by default")
     options = parser.parse_args(arguments)
     if options.folder is not None and not options.folder.is_dir():
         parser.error(f"--folder must be an existing folder, not {options.folder}")

@@ -7,13 +7,13 @@ opening book contains all positions of the first phase, it provides those.
 import sys
 import time
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
 
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import written_whole
+from mancala_env._util.package_data import DATA
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH
 from mancala_env.errors import MancalaError
 from mancala_env.games.position import Position
@@ -23,6 +23,8 @@ from mancala_env.solver.exact import ILLEGAL, Solver
 from mancala_env.solver.position_sets import PHASES, PositionSet, phase_of
 
 _PER_PHASE = 60
+_Row = tuple[int, np.ndarray, np.ndarray]
+"""Phase, game and action values of a position."""
 # Maximum number of sampled rounds: Gabata 3 has few positions of the first phase, because its first turns are
 # forced.
 _MOST_ROUNDS = 1000
@@ -93,53 +95,68 @@ def make(
         games, phase and action_values of a PositionSet, and the number of positions that were not solved in
         time.
     """
-    rng = np.random.default_rng(seed)
-    solver = Solver(ruleset, memory_mb=memory_mb)
-    wanted: list[list[Position]] = [[] for _ in PHASES]
-    rows = []
+    rows: list[_Row] = []
     if kept is not None:
         rows = list(zip(kept.phase.tolist(), kept.games, kept.action_values, strict=True))
-    missing = [per_phase - sum(phase == i for phase, _, _ in rows) for i in range(len(PHASES))]
-    seen = {games.tobytes() for _, games, _ in rows}
+    drawn = _draw(ruleset, first_phase, per_phase, seed, rows)
+    solver = Solver(ruleset, memory_mb=memory_mb)
+    num_unsolved = 0
+    started = time.process_time()
+    for phase in reversed(range(first_phase, len(PHASES))):
+        for position in drawn[phase]:
+            is_in_time = time.process_time() - started <= budget
+            values = _action_values(solver, position, seconds_each if is_in_time else _SECONDS_TO_LOOK_UP)
+            if values is None:
+                num_unsolved += 1
+            else:
+                rows.append((phase, position.games[0], values))
+        spent = time.process_time() - started
+        print(f"  {PHASES[phase]}: {spent:.0f} s, {num_unsolved} unsolved", flush=True)
+    rows.sort(key=lambda row: row[0])
+    games = np.array([row[1] for row in rows], np.uint64).reshape(-1, NUM_COLUMNS)
+    phases = np.array([row[0] for row in rows], np.int8)
+    return games, phases, np.array([row[2] for row in rows], np.int16), num_unsolved
+
+
+def _draw(
+    ruleset: Ruleset, first_phase: int, per_phase: int, seed: int, kept: list[_Row]
+) -> list[list[Position]]:
+    """Draw new positions of each phase, so that a phase has `per_phase` positions with the kept ones."""
+    rng = np.random.default_rng(seed)
+    missing = [per_phase - sum(phase == i for phase, _, _ in kept) for i in range(len(PHASES))]
+    seen = {games.tobytes() for _, games, _ in kept}
+    drawn: list[list[Position]] = [[] for _ in PHASES]
     book = load_book(ruleset)
-    known: list[Position] = []
+    from_start: list[Position] = []
     if book and first_phase == 0:
-        known = from_book(book, np.random.default_rng([seed, 1]), per_phase)
-        new = [position for position in known if position.games.tobytes() not in seen]
-        wanted[0] = new[: max(0, missing[0])]
-        seen |= {position.games.tobytes() for position in wanted[0]}
-    phases = range(1 if known else first_phase, len(PHASES))
+        from_start = from_book(book, np.random.default_rng([seed, 1]), per_phase)
+        new = [position for position in from_start if position.games.tobytes() not in seen]
+        drawn[0] = new[: max(0, missing[0])]
+        seen |= {position.games.tobytes() for position in drawn[0]}
+    phases = range(1 if from_start else first_phase, len(PHASES))
     for _ in range(_MOST_ROUNDS):
-        if all(len(wanted[i]) >= missing[i] for i in phases):
+        if all(len(drawn[i]) >= missing[i] for i in phases):
             break
         round_positions = sample(ruleset, rng)
         # One position per round and phase, for variety.
         for phase in phases:
             here = [p for p in round_positions if phase_of(p) == phase and len(p.legal_actions) > 1]
-            if here and len(wanted[phase]) < missing[phase]:
+            if here and len(drawn[phase]) < missing[phase]:
                 position = here[int(rng.integers(len(here)))]
                 if position.games.tobytes() not in seen:
                     seen.add(position.games.tobytes())
-                    wanted[phase].append(position)
-    num_unsolved = 0
-    started = time.process_time()
-    for phase in reversed(range(first_phase, len(PHASES))):
-        for position in wanted[phase]:
-            is_in_time = time.process_time() - started <= budget
-            limit = seconds_each if is_in_time else _SECONDS_TO_LOOK_UP
-            solution = solver.solve(position, time_limit=limit, with_line=False)
-            if not solution.is_exact:
-                num_unsolved += 1
-                continue
-            values = np.full(ruleset.num_actions("match"), ILLEGAL, np.int16)
-            values[list(solution.action_values)] = list(solution.action_values.values())
-            rows.append((phase, position.games[0], values))
-        spent = time.process_time() - started
-        print(f"  {PHASES[phase]}: {spent:.0f} s, {num_unsolved} unsolved", flush=True)
-    rows.sort(key=lambda row: row[0])
-    games = np.array([row[1] for row in rows], np.uint64).reshape(-1, NUM_COLUMNS)
-    phase = np.array([row[0] for row in rows], np.int8)
-    return games, phase, np.array([row[2] for row in rows], np.int16), num_unsolved
+                    drawn[phase].append(position)
+    return drawn
+
+
+def _action_values(solver: Solver, position: Position, time_limit: float) -> np.ndarray | None:
+    """Return the value of each action, int16 `[A]`, ILLEGAL for illegal ones; None if not solved in time."""
+    solution = solver.solve(position, time_limit=time_limit, with_line=False)
+    if not solution.is_exact:
+        return None
+    values = np.full(solver.ruleset.num_actions("match"), ILLEGAL, np.int16)
+    values[list(solution.action_values)] = list(solution.action_values.values())
+    return values
 
 
 @in_one_line("make_positions", "the file of the current ruleset is unchanged")
@@ -162,12 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--memory_mb", type=float, default=1024.0, help="size of the solver's table in MB (1024)"
     )
     parser.add_argument("--keep", action="store_true", help="keep the positions of the existing file")
-    parser.add_argument(
-        "--folder",
-        type=Path,
-        default=Path(str(resources.files("mancala_env").joinpath("data"))),
-        help="folder to write to",
-    )
+    parser.add_argument("--folder", type=Path, default=DATA, help="folder to write to")
     options = parser.parse_args(arguments)
     rulesets = [lookup(name) for name in options.rulesets]
     if not options.folder.is_dir():

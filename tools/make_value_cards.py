@@ -6,6 +6,7 @@
 import hashlib
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from mancala_env._util.command_line import Parser, in_one_line
@@ -27,10 +28,11 @@ _DEPTHS, _TIME = (4, 6), "0.002s"
 _RATED = "value+minimax:6"
 _REGRET_DEPTHS = (4, 6)
 _LIMITS = """\
-- It judges positions of single rounds. In later rounds of a Gabata match, where territory has changed hands,
-  the search falls back on the count.
-- It knows positions as the search meets them; a position that no sensible play leads to may be judged badly.
-- It is a leaf of a search. Alone, one turn deep, it is not a strong player."""
+- It evaluates positions of single rounds. In later rounds of a Gabata match, where territory has changed
+  hands, the search uses the count instead.
+- It was fitted to positions that searches visit. It may evaluate positions badly that no sensible play
+  reaches.
+- It is made for the leaves of a search. Alone, one turn deep, it plays weakly."""
 
 
 def value_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
@@ -48,18 +50,19 @@ def value_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
     """
     file = read_value_file(path)
     ruleset, few = file.ruleset, few_of(games)
-    return card(
+    what = f"A value network for `{ruleset.name}` ({ruleset.title})"
+    return Card(
         path,
         ruleset,
-        f"A value network for `{ruleset.name}` ({ruleset.title}), for `value+minimax` and `value+mcts`.",
-        [[name, f"`{text}`" if name == "command" else text] for name, text in file.made.items()],
-        _matches(path, ruleset, games, few, seed),
-        rating(f"{_RATED}:{path}", ruleset, few, seed),
-        regrets(_compared(path), ruleset, seed),
-        _LIMITS,
-        f"Written by `python -m tools.make_value_cards {path.name} --games {games} --seed {seed}`.",
-        seed,
-    )
+        title=f"{what}, for `value+minimax` and `value+mcts`.",
+        origin=[[name, f"`{text}`" if name == "command" else text] for name, text in file.made.items()],
+        matches=_matches(path, ruleset, games, few, seed),
+        rating=rating(f"{_RATED}:{path}", ruleset, few, seed),
+        regret=regrets(_compared(path), ruleset, seed),
+        limits=_LIMITS,
+        command=f"python -m tools.make_value_cards {path.name} --games {games} --seed {seed}",
+        seed=seed,
+    ).to_markdown()
 
 
 def few_of(games: int) -> int:
@@ -67,55 +70,62 @@ def few_of(games: int) -> int:
     return max(2, games // 10 * 2)
 
 
-def card(
-    path: Path,
-    ruleset: Ruleset,
-    what: str,
-    made: Iterable[list[str]],
-    matches: Iterable[MatchResult],
-    rated: list[str],
-    regret: list[str],
-    limits: str,
-    written: str,
-    seed: int,
-) -> str:
-    """Return the card of a network as Markdown.
+@dataclass(frozen=True)
+class Card:
+    """The card of a network.
 
-    Args:
+    Attributes:
         path: File of the network.
         ruleset: The ruleset.
-        what: Description of the network in a sentence.
-        made: Table rows about its origin.
+        title: Description of the network in a sentence.
+        origin: Table rows about its origin.
         matches: Results of its matches.
-        rated: Paragraph of :func:`rating`.
+        rating: Paragraph of :func:`rating`.
         regret: Paragraph of :func:`regrets`.
         limits: Markdown list of its limits.
-        written: Sentence with the command that writes the card.
+        command: Command that writes the card.
         seed: Random seed of openings and agents.
     """
-    content = path.read_bytes()
-    where = openings_in_words(*openings_to_evaluate(None, ruleset, None))
-    of_file = [["SHA-256", f"`{hashlib.sha256(content).hexdigest()}`"], ["size", f"{len(content):,} bytes"]]
-    lines = [
-        f"# {path.name}",
-        "",
-        what,
-        "",
-        *table(["what", "value"], [*made, *of_file]),
-        "",
-        f"Matches from {where}, each from both seats, seed {seed}:",
-        "",
-        *matches_table(matches),
-        "",
-        *rated,
-        *regret,
-        "Limits:",
-        "",
-        limits,
-        "",
-        written,
-    ]
-    return "\n".join(lines) + "\n"
+
+    path: Path
+    ruleset: Ruleset
+    title: str
+    origin: list[list[str]]
+    matches: Iterable[MatchResult]
+    rating: list[str]
+    regret: list[str]
+    limits: str
+    command: str
+    seed: int
+
+    def to_markdown(self) -> str:
+        """Return the card as Markdown."""
+        content = self.path.read_bytes()
+        openings = openings_in_words(*openings_to_evaluate(None, self.ruleset, None))
+        hash_and_size = [
+            ["SHA-256", f"`{hashlib.sha256(content).hexdigest()}`"],
+            ["size", f"{len(content):,} bytes"],
+        ]
+        lines = [
+            f"# {self.path.name}",
+            "",
+            self.title,
+            "",
+            *table(["what", "value"], [*self.origin, *hash_and_size]),
+            "",
+            f"Matches from {openings}, each from both seats, seed {self.seed}:",
+            "",
+            *matches_table(self.matches),
+            "",
+            *self.rating,
+            *self.regret,
+            "Limits:",
+            "",
+            self.limits,
+            "",
+            f"Written by `{self.command}`.",
+        ]
+        return "\n".join(lines) + "\n"
 
 
 def _matches(path: Path, ruleset: Ruleset, games: int, few: int, seed: int) -> Iterable[MatchResult]:

@@ -9,9 +9,12 @@
 |---|---|
 | `exact` | `Solver` and `solve`: values of positions and of their actions |
 | `study` | the order of null-window searches that find these values |
+| `prover` | null-window searches on threads, within limits of time and nodes |
 | `proof_search` | the null-window search, in steps |
 | `proofs` | for which positions a proof is valid, and how it is stored |
 | `table` | the transposition table of proved bounds |
+| `shared_marks` | deferred searches, and searches under way on a thread |
+| `margins` | the certain part of a value, and bounds on the rest |
 | `book` | opening books |
 | `position_sets` | solved positions to measure agents against |
 """

@@ -145,12 +145,8 @@ class Book:
     ) -> None:
         """Play the opening turns and assign the values to their positions.
 
-        Args:
-            ruleset: The ruleset.
-            turns: Number of turns from the start.
-            rests: int16 `[N]`, see the attribute.
-            checksum: Result of `checksum_of` for the keys of the positions.
-            line: Actions of a whole round of best play from the start; may be empty.
+        Most arguments are the attributes. `checksum` is the result of :func:`checksum_of` for the keys of the
+        positions.
 
         Raises:
             InvalidBook: The values are of other positions.

@@ -8,6 +8,7 @@ position. Null-window searches ("is the rest at least `beta`?") find the values,
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from mancala_env.engine.validation import check_array
 from mancala_env.games.position import Position, check_position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver import study
-from mancala_env.solver.book import certain_part, certain_part_of, load_book
+from mancala_env.solver.book import certain_part_of, load_book
 from mancala_env.solver.prover import NO_LIMIT, OutOfTime, Prover, SolverInputError, positive
 from mancala_env.solver.study import LOWER, ROW, SIGN, UPPER, WON
 
@@ -89,7 +90,8 @@ class Solution:
 class Solver(Prover):
     """Exact values of positions of one ruleset, with a table that is kept between positions.
 
-    A solver must not be used from two threads at once. It runs `num_threads` threads itself.
+    A solver must not be used from two threads at once. It runs `num_threads` threads itself. Methods raise
+    SolverInputError for a position of another ruleset.
 
     Attributes:
         ruleset: The ruleset.
@@ -145,8 +147,8 @@ class Solver(Prover):
 
         Args:
             position: The position.
-            time_limit: Seconds, or None.
-            progress: Called with the bounds; it may raise to stop.
+            time_limit: As of :func:`solve`.
+            progress: As of :func:`solve`; it may raise to stop.
             with_line: Whether to find the principal variation too. That can take longer than the values when
                 these come from the opening book.
             with_values: Whether to find the value of every action. False finds only the value of the position
@@ -163,11 +165,7 @@ class Solver(Prover):
         return _Solve(self, position, time_limit, progress).run(*wanted)
 
     def value(self, position: Position) -> int:
-        """Return the value of a position; faster than :meth:`solve`, which finds the value of every action.
-
-        Raises:
-            SolverInputError: The position is of another ruleset.
-        """
+        """Return the value of a position; faster than :meth:`solve`, which also solves every action."""
         self._check(position)
         return self.narrow(position, *self.known_bounds(position))
 
@@ -183,7 +181,6 @@ class Solver(Prover):
                 threads, each may search one piece more.
 
         Raises:
-            SolverInputError: The position is of another ruleset.
             InvalidArgument: most_nodes is not a whole number of at least 0.
             OutOfTime: The solver was cancelled.
         """
@@ -198,22 +195,14 @@ class Solver(Prover):
             self._last_node = NO_LIMIT
 
     def best_actions(self, position: Position) -> tuple[int, ...]:
-        """Return the actions that keep a position's value; faster than :meth:`action_values`.
-
-        Raises:
-            SolverInputError: The position is of another ruleset.
-        """
+        """Return the actions that keep a position's value; faster than :meth:`action_values`."""
         self._check(position)
-        return self._closed_study(position, with_values=False).best_actions()
+        return _PositionStudy(self, position.games).close(with_values=False).best_actions()
 
     def action_values(self, position: Position) -> dict[int, int]:
-        """Return the value of every legal action of a position.
-
-        Raises:
-            SolverInputError: The position is of another ruleset.
-        """
+        """Return the value of every legal action of a position."""
         self._check(position)
-        bounds = self._closed_study(position, with_values=True).action_bounds()
+        bounds = _PositionStudy(self, position.games).close().action_bounds()
         return {action: lower for action, (lower, _) in bounds.items()}
 
     def action_values_of(self, games: np.ndarray) -> np.ndarray:
@@ -242,23 +231,17 @@ class Solver(Prover):
 
         They are equal where the round is over or the book has the position.
         """
-        return self._bounds_of(position.games)
+        return self._known(position.games)[:2]
 
-    def _bounds_of(self, games: np.ndarray) -> tuple[int, int]:
-        """Return the :meth:`known_bounds` of the game in row 0."""
+    def _known(self, games: np.ndarray) -> tuple[int, int, int]:
+        """Return the :meth:`known_bounds` of the game in row 0, and a good action or NO_MOVE."""
+        rest = action = None
         if self.book and games[0, END_COLUMN] == RUNNING:
-            rest = self.book.rest(games)
-            if rest is not None:
-                value = int(certain_part_of(games)) + rest
-                return value, value
-        return study.known(self._rules, games, 0, self._shares, self._table)[:2]
-
-    def _hint(self, games: np.ndarray) -> int:
-        """Return a good action from the book or the table, or a number that need not be a legal action."""
-        action = self.book.action(games) if self.book else None
-        if action is not None:
-            return action
-        return study.known(self._rules, games, 0, self._shares, self._table)[2]
+            rest, action = self.book.rest(games), self.book.action(games)
+        lower, upper, move = study.known(self._rules, games, 0, self._shares, self._table)
+        if rest is not None:
+            lower = upper = int(certain_part_of(games)) + rest
+        return lower, upper, move if action is None else action
 
     def narrow(self, position: Position, lower: int, upper: int, guess: int = 0) -> int:
         """Return the value of a position.
@@ -272,17 +255,16 @@ class Solver(Prover):
         Raises:
             OutOfTime: The deadline passed.
         """
-        games, sure = position.games, certain_part(position)
         beta = study.first_beta(lower, upper, guess)
         while lower < upper:
-            answer = sure + self.prove(games, beta - sure)
+            answer = self._prove_value(position.games, beta)
             lower, upper, beta = study.narrowed(lower, upper, beta, answer)
         return lower
 
-    def _closed_study(self, position: Position, *, with_values: bool) -> "_PositionStudy":
-        closed = _PositionStudy(self, position.games)
-        closed.close(with_values)
-        return closed
+    def _prove_value(self, games: np.ndarray, beta: int) -> int:
+        """Do what :meth:`prove` does, for the value instead of the rest."""
+        sure = int(certain_part_of(games))
+        return sure + self.prove(games, beta - sure)
 
     def _check(self, position: Position) -> None:
         check_position(position)
@@ -296,39 +278,42 @@ class _PositionStudy:
     def __init__(self, solver: Solver, games: np.ndarray) -> None:
         size = 1 + solver.ruleset.num_holes
         self.solver = solver
-        self.study = study.Study(
+        self.arrays = study.Study(
             games=np.zeros((size, NUM_COLUMNS), np.uint64),
             rows=np.zeros((size, study.ROW_COLUMNS), np.int64),
             window=np.zeros(study.WINDOW_COLUMNS, np.int64),
         )
-        study.begin(solver._rules, games, 0, self.study)
+        study.begin(solver._rules, games, 0, self.arrays)
         self.read_known()
 
     def read_known(self) -> None:
         """Tighten the bounds by the book and the table."""
         for row in self.rows():
-            study.take_bounds(self.study.rows, row, *self.solver._bounds_of(self.games_of(row)))
-        study.agree(self.study.rows)
+            study.take_bounds(self.arrays.rows, row, *self.solver._known(self.games_of(row))[:2])
+        study.agree(self.arrays.rows)
 
-    def close(self, with_values: bool) -> None:
-        """Answer the questions of the study until it is done."""
-        while (row := int(study.next_window(self.study, with_values))) >= 0:
-            games = self.games_of(row)
-            sure = int(certain_part_of(games))
-            beta = int(self.study.window[study.BETA])
-            study.take_answer(self.study, sure + self.solver.prove(games, beta - sure))
+    def close(self, with_values: bool = True) -> Self:
+        """Search until the bounds are exact, or without `with_values` until the best actions are known."""
+        while (row := int(study.next_window(self.arrays, with_values))) >= 0:
+            beta = int(self.arrays.window[study.BETA])
+            study.take_answer(self.arrays, self.solver._prove_value(self.games_of(row), beta))
+        return self
 
     def rows(self) -> list[int]:
         """Return the rows of the position and of its legal actions."""
-        return [int(row) for row in np.flatnonzero(self.study.rows[:, study.IS_LEGAL])]
+        return [int(row) for row in np.flatnonzero(self.arrays.rows[:, study.IS_LEGAL])]
 
     def games_of(self, row: int) -> np.ndarray:
         """Return the position of a row, uint64 `[1, NUM_COLUMNS]`."""
-        return self.study.games[row : row + 1]
+        return self.arrays.games[row : row + 1]
+
+    def turn_of(self, row: int) -> tuple[int, int]:
+        """Return sign and offset of a row's value, see :mod:`mancala_env.solver.study`."""
+        return int(self.arrays.rows[row, SIGN]), int(self.arrays.rows[row, WON])
 
     def bounds_of(self, row: int) -> tuple[int, int]:
         """Return the bounds of a row."""
-        return int(self.study.rows[row, LOWER]), int(self.study.rows[row, UPPER])
+        return int(self.arrays.rows[row, LOWER]), int(self.arrays.rows[row, UPPER])
 
     def action_bounds(self) -> dict[int, tuple[int, int]]:
         """Return the bounds of every legal action."""
@@ -341,7 +326,7 @@ class _PositionStudy:
 
     def best_row(self, value: int) -> int:
         """Return the row of an action with the position's `value`: a known one, otherwise a proved one."""
-        hint = self.solver._hint(self.games_of(0))
+        hint = self.solver._known(self.games_of(0))[2]
         rows = sorted(self.rows()[1:], key=lambda row: row != 1 + hint)
         for row in rows:
             if self.bounds_of(row)[0] >= value:
@@ -352,11 +337,11 @@ class _PositionStudy:
         """Return whether an action's value is at least `value`."""
         if self.bounds_of(row)[1] < value:
             return False
-        games, sign, won = self.games_of(row), *(int(self.study.rows[row, i]) for i in (SIGN, WON))
-        beta = sign * (value - won) - int(certain_part_of(games))
+        sign, won = self.turn_of(row)
+        beta = sign * (value - won)
         if sign > 0:
-            return self.solver.prove(games, beta) >= beta
-        return self.solver.prove(games, beta + 2) < beta + 2
+            return self.solver._prove_value(self.games_of(row), beta) >= beta
+        return self.solver._prove_value(self.games_of(row), beta + 2) < beta + 2
 
 
 class _Solve:
@@ -409,8 +394,8 @@ class _Solve:
         while here.rows()[1:]:
             self.solver.check_limits()
             row = here.best_row(value)
-            line.append((int(here.study.games[0, PLAYER_COLUMN]), row - 1))
-            sign, won = (int(here.study.rows[row, column]) for column in (SIGN, WON))
+            line.append((int(here.arrays.games[0, PLAYER_COLUMN]), row - 1))
+            sign, won = here.turn_of(row)
             here, value = _PositionStudy(self.solver, here.games_of(row)), sign * (value - won)
 
     def report(self, force: bool = False) -> None:
@@ -418,8 +403,8 @@ class _Solve:
         if self.progress and (force or now - self.reported > _PROGRESS_SECONDS):
             self.reported = now
             nodes = self.solver.nodes - self.nodes_before
-            row = int(self.study.study.window[ROW])
-            action = row - 1 if 0 < row < len(self.study.study.rows) else None
+            row = int(self.study.arrays.window[ROW])
+            action = row - 1 if 0 < row < len(self.study.arrays.rows) else None
             self.progress(Progress(*self.study.bounds_of(0), nodes, now - self.started, action))
 
 

@@ -190,13 +190,6 @@ def _capped_word(word):
 
 
 @kernel
-def _contents_of(rules, game):
-    """Return the board with only the contents of owned holes, as seen from the player to move."""
-    contents = _only(game.board, game.owned_south | game.owned_north)
-    return _rotated(rules, contents) if game.player == NORTH else contents
-
-
-@kernel
 def keys_of(rules, game, scope):
     """Return the Keys of a running game."""
     owned = game.owned_south | game.owned_north
@@ -209,14 +202,16 @@ def keys_of(rules, game, scope):
     key, check = _mixed(free, more)
     if not scope.shares:
         key ^= np.uint64(game.stall) * _K5
-        if owned:
-            key ^= _mixed(_contents_of(rules, game), U0)[0]
+    if not owned or (scope.shares and rules.landing == UUR):
         return Keys(key, key, check, key)
-    if rules.landing == UUR or not owned:
-        return Keys(key, key, check, key)
-    contents = _contents_of(rules, game)
+    contents = _only(game.board, owned)
+    if game.player == NORTH:
+        contents = _rotated(rules, contents)
+    exact = key ^ _mixed(contents, U0)[0]
+    if not scope.shares:
+        return Keys(exact, exact, check, exact)
     capped = Board(_capped_word(contents.low), _capped_word(contents.middle), _capped_word(contents.high))
-    return Keys(key, key ^ _mixed(contents, U0)[0], check, key ^ _mixed(capped, _U63)[0])
+    return Keys(key, exact, check, key ^ _mixed(capped, _U63)[0])
 
 
 @kernel
@@ -248,8 +243,7 @@ def look_up(table, game, keys):
     """
     start = _bucket_of(table, keys)
     lower, upper, move = LEAST, MOST, NO_MOVE
-    at_least = Conditions(0, 0, 0)
-    at_most = Conditions(0, 0, 0)
+    at_least = at_most = Conditions(0, 0, 0)
     for slot in range(start, start + WORDS_PER_BUCKET, WORDS_PER_ENTRY):
         data = table[slot + 1]
         key = table[slot] ^ data
@@ -268,19 +262,16 @@ def look_up(table, game, keys):
         elif entry.need_mine | entry.need_theirs:
             holds_lower = all_hold(game.board, owned_by(game, 1 - game.player), entry.need_theirs)
             holds_upper = all_hold(game.board, owned_by(game, game.player), entry.need_mine)
-        if entry.only_stall and entry.only_stall != game.stall + 1:
+        is_for_stall = entry.only_stall > 0
+        if is_for_stall and entry.only_stall != game.stall + 1:
             continue
-        only = STALL_LIMIT - game.stall
-        is_in_time = entry.only_stall > 0 or game.stall + entry.chain_lower < STALL_LIMIT
-        if entry.lower > lower and holds_lower and is_in_time:
-            lower = entry.lower
-            chain = only if entry.only_stall else entry.chain_lower
-            at_least = Conditions(chain, entry.need_theirs, drain_mine)
-        is_in_time = entry.only_stall > 0 or game.stall + entry.chain_upper < STALL_LIMIT
-        if entry.upper < upper and holds_upper and is_in_time:
-            upper = entry.upper
-            chain = only if entry.only_stall else entry.chain_upper
-            at_most = Conditions(chain, entry.need_mine, drain_theirs)
+        turns_left = STALL_LIMIT - game.stall
+        chain = turns_left if is_for_stall else entry.chain_lower
+        if entry.lower > lower and holds_lower and (is_for_stall or chain < turns_left):
+            lower, at_least = entry.lower, Conditions(chain, entry.need_theirs, drain_mine)
+        chain = turns_left if is_for_stall else entry.chain_upper
+        if entry.upper < upper and holds_upper and (is_for_stall or chain < turns_left):
+            upper, at_most = entry.upper, Conditions(chain, entry.need_mine, drain_theirs)
     return lower, at_least, upper, at_most, move
 
 
