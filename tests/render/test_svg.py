@@ -22,6 +22,14 @@ def texts(svg):
     return ["".join(text.itertext()) for text in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
+def texts_at_rest(element):
+    """Return the texts that are visible without animation."""
+    if element.get("opacity") == "0":
+        return []
+    own = ["".join(element.itertext())] if element.tag == f"{SVG}text" else []
+    return own + [text for child in element for text in texts_at_rest(child)]
+
+
 def random_positions(ruleset, number, seed=0):
     random = np.random.default_rng(seed)
     position = Position(ruleset)
@@ -198,6 +206,10 @@ def test_a_moving_turn_ends_as_the_engine_does(name):
         for hole, seeds in enumerate(after.seeds):
             x, y = layout.hole(hole)
             assert sum(abs(x - at[0]) < 40 and abs(y - at[1]) < 40 for at in lie) == seeds
+        shown = texts_at_rest(root)
+        numbers = sorted(map(str, [*after.seeds, *after.stores]))
+        assert sorted(text for text in shown if text.isdigit()) == numbers
+        assert set(texts(after.to_svg())) <= set(shown)
         assert "@keyframes" in svg
         assert "prefers-reduced-motion:no-preference" in svg
         assert not re.search(r"@keyframes(?![^@]*prefers)", svg.split("prefers-reduced-motion")[0])
