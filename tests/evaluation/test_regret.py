@@ -288,6 +288,56 @@ def test_a_report_is_one_page_or_one_picture(evaluation, tmp_path):
         write_report(evaluation, tmp_path / "report.txt")
 
 
+def tables_of(page: str) -> list[list[list[str]]]:
+    """Return the cells of the tables of a page, row by row."""
+    tables = re.findall(r"<table>\n(.*?)</table>", page, re.DOTALL)
+    return [[re.findall(r"<t[hd]>(.*?)</t[hd]>", row) for row in table.splitlines()] for table in tables]
+
+
+def test_the_tables_of_a_report_hold_its_numbers(tmp_path):
+    found = evaluate(["greedy", "random"], RULESET, games=20, ladder=False, num_threads=1)
+    found = replace(found, regrets=[replace(found.regrets[0], unsolved=7), found.regrets[1]])
+    page = write_report(found, tmp_path / "report.html").read_text(encoding="utf-8")
+    ratings, matches, regrets, differences = (table[1:] for table in tables_of(page))
+    assert page.count('class="marked"') == 2
+    elo = {name: found.ratings.of(name) for name in ("greedy", "random")}
+    assert ratings == [
+        ["greedy", f"{elo['greedy'][0]:.0f}", f"{elo['greedy'][1]:.0f} to {elo['greedy'][2]:.0f}", "20"],
+        ["random", "0", "0 to 0", "20"],
+    ]
+    (match,) = found.matches
+    low, high = match.interval
+    assert matches == [
+        [
+            "greedy",
+            "random",
+            f"{match.wins} / {match.draws} / {match.losses}",
+            f"{match.win_rate:.3f} ({low:.3f} to {high:.3f})",
+            f"{match.mean_margin:+.1f}",
+        ]
+    ]
+    wanted = []
+    for regret in found.regrets:
+        for part in (*regret.phases, regret.overall):
+            low, high = part.interval
+            share = f"{100 * part.optimal_share:.0f} %"
+            mean = f"{part.mean_regret:.2f} ({low:.2f} to {high:.2f})"
+            wanted.append([regret.agent, part.phase, str(part.positions), mean, share])
+        if regret.unsolved:
+            wanted.append([regret.agent, "not solved in time", "7", "", ""])
+    assert regrets == wanted
+    assert len({row[0] for row in regrets}) == 2
+    (one,) = found.regret_differences
+    assert differences == [
+        [
+            "greedy",
+            "random",
+            f"{one.mean:+.2f} ({one.interval[0]:+.2f} to {one.interval[1]:+.2f})",
+            f"{one.first_better} / {one.second_better}",
+        ]
+    ]
+
+
 class Candlemas(date):
     """Fix the date during a test."""
 
