@@ -1,4 +1,4 @@
-"""Run units.mjs and parts.mjs in node, the unit tests of the page's modules."""
+"""Run the unit tests of the page's modules in node."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 from page_in_node import FOLDER, NODE
 
 
-@pytest.mark.parametrize("file", ["units.mjs", "parts.mjs"])
+@pytest.mark.parametrize("file", ["units.mjs", "parts.mjs", "app.mjs"])
 def test_the_units_of_the_page(file: str) -> None:
     if NODE is None:
         pytest.skip("no node on this machine")
