@@ -39,7 +39,7 @@ globalThis.history = { state: null, replaceState(state, title, fragment) { this.
 globalThis.localStorage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value), removeItem: (key) => kept.delete(key) };
 globalThis.sessionStorage = { getItem: () => null, setItem() {}, removeItem() {} };
 const registered = [];
-Object.defineProperty(globalThis, "navigator", { value: { language: "en-GB", serviceWorker: { register: async (name) => registered.push(name) } }, configurable: true });
+Object.defineProperty(globalThis, "navigator", { value: { language: "so-SO", serviceWorker: { register: async (name) => registered.push(name) } }, configurable: true });
 window.isSecureContext = true;
 FakeElement.prototype.showModal = function () { this.isOpen = true; };
 FakeElement.prototype.close = function () { this.isOpen = false; this.fire("close"); };
@@ -47,6 +47,7 @@ FakeElement.prototype.removeAttribute = function (name) { this.attributes.delete
 const ABOUT = { checkpoints: ["a.zip"], agents: [], limits: { analysis_seconds: 60 } };
 globalThis.fetch = async (url) => {
   if (String(url).includes("api/about")) return { ok: true, json: async () => ABOUT };
+  if (String(url).endsWith("/so.json")) return { json: async () => ({ "app.title": "Cinwaan" }) };
   const content = fs.readFileSync(fileURLToPath(url));
   return { ok: true, json: async () => JSON.parse(content), arrayBuffer: async () => content.buffer.slice(content.byteOffset, content.byteOffset + content.length) };
 };
@@ -75,9 +76,9 @@ beforeEach(() => {
 });
 
 test("the page starts with its parts, its language and the game", () => {
-  assert.equal(page.lang, "en");
+  assert.equal(page.lang, "so"); // the browser's language
   assert.deepEqual(registered, ["offline.js"]);
-  assert.equal(document.title, t("app.title"));
+  assert.equal(document.title, "Cinwaan");
   const [skip, header, notice, news, main, footer, live] = root.children;
   assert.deepEqual([notice, news, main, live], [app.notice, app.news, app.main, app.live]);
   let isPrevented = false;
@@ -202,7 +203,7 @@ test("settings are chosen in a dialog, and kept", () => {
   const box = dialog(), [speed, theme] = find(box, "select"), [shortcuts] = find(box, "input");
   assert.equal(box.isOpen, true);
   assert.equal(box.getAttribute("aria-labelledby"), find(box, "h2")[0].getAttribute("id"));
-  assert.deepEqual([find(box, "select").length, speed.value, theme.value, shortcuts.checked], [2, "off", "auto", true]);
+  assert.deepEqual([find(box, "select").length - 1, speed.value, theme.value, shortcuts.checked], [2, "off", "auto", true]);
   assert.deepEqual(theme.children.map(({ value }) => value), ["auto", "light", "dark"]);
   assert.deepEqual(speed.children.map(({ value }) => value), ["off", "slow", "normal", "fast"]);
   theme.value = "dark";
@@ -231,15 +232,17 @@ test("settings are chosen in a dialog, and kept", () => {
   open.click();
   assert.equal(find(dialog(), "select")[0].value, "normal");
   dialog().close();
-  app.languages = ["en", "so"];
   open.click();
-  const language = find(dialog(), "select").at(-1);
-  assert.equal(language.value, "en");
-  language.value = "so";
+  const language = find(dialog(), "select")[2];
+  assert.deepEqual([language.value, language.children.map(({ value }) => value)], ["so", ["en", "so"]]);
+  language.value = "en";
   language.fire("change");
-  assert.deepEqual([app.settings.language, location.reloads], ["so", 1]);
+  assert.deepEqual([app.settings.language, location.reloads], ["en", 1]);
   dialog().close();
-  app.languages = ["en"];
+  app.languages = ["en"]; // nothing to choose
+  open.click();
+  assert.equal(find(dialog(), "select").length, 2);
+  dialog().close();
 });
 
 test("keys are shown in a dialog, and do what the view says", () => {
