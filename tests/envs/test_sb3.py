@@ -78,7 +78,7 @@ def test_a_vecmonitor_records_what_the_last_info_holds(tmp_path):
         won = 0 if episode["winner"] == -1 else (1 if episode["winner"] == episode["seat"] else -1)
         assert episode["r"] == won
         assert sum(episode["counts"]) == 48
-    assert len((tmp_path / "log.monitor.csv").read_text().splitlines()) == 2 + len(episodes)
+    assert len((tmp_path / "log.monitor.csv").read_text(encoding="utf-8").splitlines()) == 2 + len(episodes)
 
 
 def test_an_episode_at_the_limit_of_rounds_is_truncated():

@@ -270,7 +270,7 @@ def test_an_evaluation_has_ratings_matches_and_regrets(evaluation):
 
 
 def test_a_report_is_one_page_or_one_picture(evaluation, tmp_path):
-    page = write_report(evaluation, tmp_path / "report.html").read_text()
+    page = write_report(evaluation, tmp_path / "report.html").read_text(encoding="utf-8")
     boards = sum(min(4, len(regret.worst)) for regret in evaluation.regrets)
     assert boards >= 4
     assert page.count("<svg") == 4 + boards  # ratings, win rates, regret of each source, worst moves
@@ -352,7 +352,7 @@ def test_a_report_says_what_was_played_with_which_seed_and_when(tmp_path, monkey
     evaluation = evaluate(
         ["greedy", "random"], RULESET, games=4, seed=7, rounds="match", ladder=False, regret=False
     )
-    text = write_report(evaluation, tmp_path / "report.html").read_text()
+    text = write_report(evaluation, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "balanced openings, whole matches</title>" in text
     assert "2031-02-02, seed 7</footer>" in text
     assert (evaluation.as_dict()["rounds"], evaluation.as_dict()["seed"]) == ("match", 7)
@@ -395,7 +395,7 @@ def test_a_report_names_positions_that_were_not_solved():
 )
 def test_the_title_of_a_report_names_the_rounds(rounds, told, tmp_path):
     found = Evaluation("leyla", ("greedy", "random"), [], None, [], opening_set="balanced", rounds=rounds)
-    text = write_report(found, tmp_path / "report.html").read_text()
+    text = write_report(found, tmp_path / "report.html").read_text(encoding="utf-8")
     assert f"<title>greedy, random: leyla, balanced openings{told}</title>" in text
 
 
