@@ -128,9 +128,11 @@ def test_bounds_close_and_an_analysis_can_be_cancelled(server):
     async def run():
         async with connect(f"ws://{server}/api/session") as socket:
             await socket.send(json.dumps({"id": 1, "do": "analyse", "position": text, "seconds": 60}))
-            bounds = [json.loads(await socket.recv())]
-            while len(bounds) < 3 or bounds[-3]["nodes"] == 0:  # a busy machine searches little in 0.05 s
-                bounds.append(json.loads(await asyncio.wait_for(socket.recv(), 60)))
+            bounds = []
+            while len(bounds) < 3:
+                answer = json.loads(await socket.recv())
+                if answer["nodes"]:  # a slice of a busy machine may end before the first node
+                    bounds.append(answer)
             cancelled = (await ask(socket, id=2, do="cancel", of=1))[-1]
             while True:
                 answer = json.loads(await asyncio.wait_for(socket.recv(), 20))
@@ -139,7 +141,7 @@ def test_bounds_close_and_an_analysis_can_be_cancelled(server):
             return bounds, cancelled, (await ask(socket, id=1, do="about"))[-1]
 
     bounds, cancelled, after = asyncio.run(run())
-    nodes = [answer["nodes"] for answer in bounds[-3:]]
+    nodes = [answer["nodes"] for answer in bounds]
     assert 0 < nodes[0] < nodes[1] < nodes[2]  # of the whole analysis, not of the last slice
     widths = [answer["upper"] - answer["lower"] for answer in bounds]
     assert widths == sorted(widths, reverse=True)
