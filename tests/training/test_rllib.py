@@ -237,6 +237,30 @@ def test_a_run_on_two_runners_is_interrupted_resumed_and_loads_as_an_opponent(tm
         aec.step(None if done else opponent.choose(aec.unwrapped.position))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_signal_ends_the_run_with_everything_saved(
+    tmp_path: Path, number: signal.Signals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, usual = tmp_path / "run", signal.getsignal(number)
+    interrupter = interrupt_after_a_checkpoint(run, number)
+    endless = ["--environment_steps", "null", "--minutes", "10", "--checkpoint_minutes", "0.01"]
+    assert rllib_train.main(words(tmp_path, *endless, "--num_env_runners", "0")) == 0
+    interrupter.join()
+    assert names(capsys.readouterr().out, [number.name, "--resume"])
+    last = json.loads((run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+    assert read_identity(run / "final.zip").environment_steps == last["environment_steps"]
+    assert (run / "evaluation.json").stat().st_size
+    assert signal.getsignal(number) == usual
+
+
+@pytest.mark.slow
+def test_a_run_in_a_thread_that_handles_no_signals_goes_to_its_end(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(rllib_train.main, words(tmp_path, "--num_env_runners", "0")).result() == 0
+    assert read_identity(tmp_path / "run" / "final.zip").environment_steps >= 512
+
+
 def test_weights_that_are_no_numbers_end_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wild = words(
         tmp_path, "--num_env_runners", "0", "--ppo.learning_rate", "1e30", "--network.observation", "board"
@@ -300,30 +324,6 @@ def test_a_run_outlives_its_only_runner(tmp_path: Path) -> None:
             np.testing.assert_array_equal(value.numpy(), after[name])
     finally:
         run.close()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
-def test_a_signal_ends_the_run_with_everything_saved(
-    tmp_path: Path, number: signal.Signals, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run, usual = tmp_path / "run", signal.getsignal(number)
-    interrupter = interrupt_after_a_checkpoint(run, number)
-    endless = ["--environment_steps", "null", "--minutes", "10", "--checkpoint_minutes", "0.01"]
-    assert rllib_train.main(words(tmp_path, *endless, "--num_env_runners", "0")) == 0
-    interrupter.join()
-    assert names(capsys.readouterr().out, [number.name, "--resume"])
-    last = json.loads((run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[-1])
-    assert read_identity(run / "final.zip").environment_steps == last["environment_steps"]
-    assert (run / "evaluation.json").stat().st_size
-    assert signal.getsignal(number) == usual
-
-
-@pytest.mark.slow
-def test_a_run_in_a_thread_that_handles_no_signals_goes_to_its_end(tmp_path: Path) -> None:
-    with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(rllib_train.main, words(tmp_path, "--num_env_runners", "0")).result() == 0
-    assert read_identity(tmp_path / "run" / "final.zip").environment_steps >= 512
 
 
 def test_a_run_of_another_program_is_not_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -130,7 +130,7 @@ def test_bounds_close_and_an_analysis_can_be_cancelled(server):
             await socket.send(json.dumps({"id": 1, "do": "analyse", "position": text, "seconds": 60}))
             bounds = []
             while len(bounds) < 3:
-                answer = json.loads(await socket.recv())
+                answer = json.loads(await asyncio.wait_for(socket.recv(), 60))
                 if answer["nodes"]:  # a slice of a busy machine may end before the first node
                     bounds.append(answer)
             cancelled = (await ask(socket, id=2, do="cancel", of=1))[-1]
