@@ -23,7 +23,7 @@ from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.ladder import SLOW_ANCHORS, stored_ladder
 from mancala_env.evaluation.matches import InvalidMatch
 from mancala_env.evaluation.openings import openings
-from mancala_env.evaluation.plots import ASKED, BARS, draw_intervals, finish, new_axes, short
+from mancala_env.evaluation.plots import ASKED, BARS, draw_intervals, figure_of, finish, new_axes, short
 from mancala_env.evaluation.ratings import PairCounts, fit_ratings
 from mancala_env.evaluation.regret import MOST_MISTAKES, _moves_of, has_exact_positions, regret_difference
 from mancala_env.evaluation.report import add_regret, check_report_path, plot_ratings, plot_regret
@@ -301,6 +301,7 @@ def test_the_tables_of_a_report_hold_its_numbers(tmp_path):
     page = write_report(found, tmp_path / "report.html").read_text(encoding="utf-8")
     ratings, matches, regrets, differences = (table[1:] for table in tables_of(page))
     assert page.count('class="marked"') == 2
+    assert found.ratings is not None
     elo = {name: found.ratings.of(name) for name in ("greedy", "random")}
     assert ratings == [
         ["greedy", f"{elo['greedy'][0]:.0f}", f"{elo['greedy'][1]:.0f} to {elo['greedy'][2]:.0f}", "20"],
@@ -506,7 +507,7 @@ def test_a_long_name_is_cut_to_its_end(length, is_cut):
 
 def test_a_plot_over_environment_steps_has_points_intervals_and_a_legend_where_there_are_labels():
     axes = new_axes(5, 3)
-    assert axes.get_figure().get_size_inches().tolist() == [5, 3]
+    assert figure_of(axes).get_size_inches().tolist() == [5, 3]
     draw_intervals(axes, [], [], [], [])
     assert not axes.containers
     draw_intervals(axes, [1e5, 2e6], [1.0, 2.0], [0.5, 2.5], [1.25, 3.0])
@@ -525,7 +526,8 @@ def test_a_plot_over_environment_steps_has_points_intervals_and_a_legend_where_t
     legend = axes.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["named"]
-    line = axes.containers[-1].lines[0]
+    last: Any = axes.containers[-1]
+    line = last.lines[0]
     assert (line.get_color(), line.get_linestyle()) == ("#123456", "--")
 
 
