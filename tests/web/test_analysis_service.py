@@ -313,3 +313,33 @@ def test_four_solvers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         assert made == [(name, 1024) for name in (*names, "layli_goobalay_8", "leyla")]
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("seconds", [0.001, 0.2])
+def test_a_slice_has_no_more_time_than_is_left_but_some(
+    service: AnalysisService, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    limits: list[float] = []
+    solve = analysis.Solver.solve
+
+    def noted(solver: Any, position: Position, *, time_limit: float, **options: Any) -> Any:
+        limits.append(time_limit)
+        return solve(solver, position, time_limit=time_limit, **options)
+
+    monkeypatch.setattr(analysis.Solver, "solve", noted)
+
+    async def run() -> None:
+        async for _ in service.analyse(Position.from_text(HARD), seconds):
+            pass
+
+    asyncio.run(run())
+    for n, limit in enumerate(limits):
+        assert 0.01 <= limit <= max(0.01, seconds - sum(limits[:n])) + 1e-6
+    assert seconds > 0.1 or limits == [0.01]
+
+
+def test_there_is_a_thread_a_core_unless_told_otherwise(service: AnalysisService) -> None:
+    assert service._pool._max_workers == 2
+    shared = AnalysisService()
+    assert shared._pool._max_workers == len(os.sched_getaffinity(0))
+    shared.close()
