@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
     is_wanted = parser.parse_args(arguments).write
     for name, text in generated().items():
         if is_wanted:
-            (CONFIGS / name).write_text(text)
+            (CONFIGS / name).write_text(text, "utf-8")
         else:
             print(text)
     return 0

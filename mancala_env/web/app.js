@@ -159,7 +159,7 @@ class App {
   /** Show what the address names. */
   #follow() {
     const { view, rest, dials } = readAddress(location.hash);
-    const name = view in VIEWS ? view : "play";
+    const name = Object.hasOwn(VIEWS, view) ? view : "play";
     if (name === "learn") return this.go(name, { at: rest });
     if (!rest) return this.go(name, {});
     try {

@@ -217,6 +217,7 @@ class _Session:
         task = asyncio.create_task(self._answer(number, work(request)))
         self._tasks[number] = task
         task.add_done_callback(lambda _: self._tasks.pop(number, None))
+        await asyncio.sleep(0)  # let it start: a task that is cancelled before would send no answer
 
     def _check_rate(self) -> None:
         now, rate = time.monotonic(), self._limits.a_second

@@ -42,7 +42,7 @@ def test_every_network_has_the_card_of_its_content(kind) -> None:
     assert set(rulesets_with(kind)) == set(OF_THE_SOURCES)
     for name in rulesets_with(kind):
         path = bundled_file(kind, name)
-        card = path.with_suffix(".md").read_text()
+        card = path.with_suffix(".md").read_text(encoding="utf-8")
         assert hashlib.sha256(path.read_bytes()).hexdigest() in card, f"the card of {path.name} is of another"
         assert re.search(r"`mancala (train|grow-value) " + name, card)
         where = openings_in_words(*openings_to_evaluate(None, name, None))
@@ -56,7 +56,7 @@ def test_cards_rate_the_anchors_as_the_stored_ladder_does(kind) -> None:
         path = bundled_file(kind, name).with_suffix(".md")
         for anchor in ratings.names:
             row = " | ".join([f"`{anchor}`", *(f"{number:.0f}" for number in ratings.of(anchor))])
-            assert f"| {row} |" in path.read_text(), path.name
+            assert f"| {row} |" in path.read_text(encoding="utf-8"), path.name
 
 
 def test_a_spec_takes_the_bundled_network_or_a_file() -> None:

@@ -238,7 +238,7 @@ def test_weights_that_are_not_numbers_are_refused(checkpoint: Path, tmp_path: Pa
 
 def test_files_that_are_no_checkpoints_are_refused(checkpoint: Path, tmp_path: Path) -> None:
     text = tmp_path / "text.zip"
-    text.write_text("hello")
+    text.write_text("hello", encoding="utf-8")
     other = tmp_path / "other.zip"
     with zipfile.ZipFile(other, "w") as archive:
         archive.writestr("readme", "hello")

@@ -266,7 +266,7 @@ def test_results_files_of_strangers_are_refused_in_one_way(tmp_path: Path) -> No
 
     path = tmp_path / "results.jsonl"
     round_robin(["random", "greedy"], "leyla", games=2, results=path)
-    line = json.loads(path.read_text())
+    line = json.loads(path.read_text(encoding="utf-8"))
     for changes in (
         {"start": -5, "stop": -4},
         {"start": 0.0, "stop": 1.0},
@@ -278,10 +278,10 @@ def test_results_files_of_strangers_are_refused_in_one_way(tmp_path: Path) -> No
         {"margins": None},
         {"format": [1]},
     ):
-        path.write_text(json.dumps(line | changes) + "\n")
+        path.write_text(json.dumps(line | changes) + "\n", encoding="utf-8")
         with raises(InvalidResults, "line 1"):
             round_robin(["random", "greedy"], "leyla", games=2, results=path)
-    path.write_text("[" * 100_000 + "\n")
+    path.write_text("[" * 100_000 + "\n", encoding="utf-8")
     with raises(InvalidResults, "line 1"):
         round_robin(["random", "greedy"], "leyla", games=2, results=path)
 

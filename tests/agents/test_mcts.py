@@ -14,7 +14,7 @@ from mancala_env.agents.searchers import MctsAgent
 from mancala_env.evaluation import play_matches
 from mancala_env.search import piecewise, uct
 
-EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
+EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text(encoding="utf-8"))
 # With this many free seeds, 20,000 simulations prove most values.
 FEW_SEEDS = 8
 

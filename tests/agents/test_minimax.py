@@ -15,7 +15,7 @@ from mancala_env.agents.searchers import ILLEGAL, MinimaxAgent, action_values
 from mancala_env.evaluation import play_matches
 from mancala_env.search import piecewise
 
-EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
+EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text(encoding="utf-8"))
 # With this many free seeds, a full-width search reaches the end of the round within a second.
 FEW_SEEDS = 10
 

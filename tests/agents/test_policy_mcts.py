@@ -15,7 +15,7 @@ from mancala_env.agents.network import PolicyMctsAgent
 from mancala_env.evaluation import play_matches
 from mancala_env.networks.checkpoint import InvalidCheckpoint
 
-EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
+EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text(encoding="utf-8"))
 EVALUATORS = ("policy", "value network")
 
 

@@ -26,7 +26,7 @@ from mancala_env.networks.value import (
 )
 from mancala_env.training import value_growth
 
-EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
+EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text(encoding="utf-8"))
 
 
 def search(depth: object, path: Path, ruleset: str = "layli_goobalay", **options) -> MinimaxAgent:

@@ -136,12 +136,12 @@ def test_results_of_a_retrained_checkpoint_are_not_its_predecessors(tmp_path):
     write_checkpoint(path, identity_of("leyla", "board"))
     specs = [f"sample:{path}", "random"]
     round_robin(specs, "leyla", games=4, results=results)
-    played = results.read_text()
+    played = results.read_text(encoding="utf-8")
     round_robin(specs, "leyla", games=4, results=results)
-    assert results.read_text() == played, "the same file, the same results"
+    assert results.read_text(encoding="utf-8") == played, "the same file, the same results"
     write_checkpoint(path, identity_of("leyla", "afterstates"))
     round_robin(specs, "leyla", games=4, results=results)
-    assert len(results.read_text().splitlines()) == 2 * len(played.splitlines())
+    assert len(results.read_text(encoding="utf-8").splitlines()) == 2 * len(played.splitlines())
 
 
 def test_an_agent_is_filed_as_the_file_that_it_was_made_of(tmp_path):
@@ -160,7 +160,7 @@ def test_a_spec_is_made_as_a_text_is():
 def imported(module: Path) -> set[str]:
     """Return the modules of agents/ that a module imports anywhere."""
     found = set()
-    for node in ast.walk(ast.parse(module.read_text())):
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
         names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
         names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         found |= {name.rpartition(".")[2] for name in names if name.startswith("mancala_env.agents.")}

@@ -68,7 +68,7 @@ def test_it_is_an_opponent_and_an_entrant(tmp_path):
     assert (match.first, match.games) == ("first", 4)
     results = tmp_path / "results.jsonl"
     round_robin([agent, "greedy"], "layli_goobalay", games=4, results=results)
-    assert '"own:first"' in results.read_text()
+    assert '"own:first"' in results.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("action", [True, 1.9, "3", None, 99, -1, [0]])
@@ -241,7 +241,7 @@ def make_nothing(ruleset):
 
 def test_a_file_of_your_own_is_a_spec(tmp_path):
     path = tmp_path / "my_agent.py"
-    path.write_text(OWN_FILE)
+    path.write_text(OWN_FILE, encoding="utf-8")
     spec = f"python:{path}:make_agent"
     agent = agents.make(spec, "leyla", seed=1, num_threads=1)
     assert agent.spec == spec
@@ -255,10 +255,10 @@ def test_a_file_of_your_own_is_a_spec(tmp_path):
         agents.make(f"python:{path}:make_nothing", "leyla")
     with pytest.raises(InvalidSpec):
         agents.make("python:nothing.py:make_agent", "leyla")
-    path.write_text("def make_agent():\n    pass\n")
+    path.write_text("def make_agent():\n    pass\n", encoding="utf-8")
     with raises(InvalidSpec, "make_agent"):
         agents.make(spec, "leyla")
-    path.write_text("def make_agent(ruleset)\n")
+    path.write_text("def make_agent(ruleset)\n", encoding="utf-8")
     with raises(InvalidSpec, "my_agent.py", "line 1"):
         agents.make(spec, "leyla")
 

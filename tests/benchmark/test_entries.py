@@ -121,8 +121,10 @@ def test_the_last_generation_that_there_was_time_for_is_kept(tmp_path, monkeypat
 
 
 def test_the_entry_of_the_documentation_runs(tmp_path):
-    (block,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "benchmark.md").read_text(), re.S | re.M)
-    (tmp_path / "hill.py").write_text(block)
+    (block,) = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8"), re.S | re.M
+    )
+    (tmp_path / "hill.py").write_text(block, encoding="utf-8")
     _, broken, results, wanted = run(
         [read_entry(tmp_path / "hill.py")], tmp_path, limits=[limit_of_steps(5000)]
     )
@@ -172,7 +174,10 @@ def test_a_learner_learns_the_same_however_often_it_is_measured(name, steps, tmp
     assert once == often[-1]
     assert all(torch.equal(value, learned[1][key]) for key, value in learned[0].items())
     if name == "ppo_pool":  # a checkpoint may join after each 10 % of the budget
-        pools = [json.loads((tmp_path / str(count) / "run" / "pool.json").read_text()) for count in (1, 4)]
+        pools = [
+            json.loads((tmp_path / str(count) / "run" / "pool.json").read_text(encoding="utf-8"))
+            for count in (1, 4)
+        ]
         assert pools[0]["snapshots"]
         assert [list(pool["snapshots"]) for pool in pools] == 2 * [list(pools[0]["snapshots"])]
 
@@ -344,7 +349,9 @@ def test_an_entry_that_lacks_its_package_says_in_one_line_what_to_install(
     imports, left_out, tmp_path, capsys
 ):
     entry_of(tmp_path, HONEST, "whole")
-    (tmp_path / "lacking.py").write_text(f'"""Needs a package that is missing."""\n{imports}')
+    (tmp_path / "lacking.py").write_text(
+        f'"""Needs a package that is missing."""\n{imports}', encoding="utf-8"
+    )
     words = [str(tmp_path / "lacking.py"), str(tmp_path / "whole.py"), "--steps", "100"]
     assert cli.main(["benchmark", *words, "--folder", str(tmp_path / "out"), *OPTIONS]) == 1
     said = capsys.readouterr()
@@ -424,5 +431,5 @@ def test_rllibs_entry_and_learners_on_ray(tmp_path):
     (contest,) = json.loads(done.stdout)["contests"]
     assert {entry["entry"] for entry in contest["entries"]} == {"rllib_ppo", "whole"}
     assert all(entry["steps"] <= 1000 for entry in contest["entries"])
-    lines = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
+    lines = (tmp_path / "out" / "results.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["what"] for line in lines].count("measured") == 4

@@ -167,13 +167,13 @@ def run_and_be_killed(folder, body):
 def test_a_kill_loses_what_was_learned_since_the_last_measurement_and_no_more(killed_at, tmp_path):
     body = f"    KILLED_AT = {killed_at}" + STORING
     run_and_be_killed(tmp_path, body)
-    before = (tmp_path / RESULTS).read_text().splitlines()
+    before = (tmp_path / RESULTS).read_text(encoding="utf-8").splitlines()
     _, _, results, wanted = run([entry_of(tmp_path, body)], tmp_path, tasks=["board"], points=5)
     assert steps_of(results, wanted) == [[100, 200, 300, 500, 1000]]
-    lines = (tmp_path / RESULTS).read_text().splitlines()
+    lines = (tmp_path / RESULTS).read_text(encoding="utf-8").splitlines()
     assert lines[: len(before)] == before
     assert [json.loads(line)["what"] for line in lines] == ["measured"] * 5 + ["end"]
-    log = (wanted.runs[0].folder / "log").read_text().split()[1::2]
+    log = (wanted.runs[0].folder / "log").read_text(encoding="utf-8").split()[1::2]
     assert log == ["0", str(max([0, *(steps for steps in (100, 200, 300, 500) if steps < killed_at)]))]
     spent = [row.core_seconds for row in results.rows(wanted.runs[0].key)]
     assert spent == sorted(spent)
@@ -187,7 +187,9 @@ def test_a_learner_that_stores_nothing_starts_over_and_its_old_measurements_do_n
     run_and_be_killed(tmp_path, body)
     _, _, results, wanted = run([entry_of(tmp_path, body)], tmp_path, tasks=["board"], points=5)
     assert steps_of(results, wanted) == [[100, 200, 300, 500, 1000]]
-    kinds = [json.loads(line)["what"] for line in (tmp_path / RESULTS).read_text().splitlines()]
+    kinds = [
+        json.loads(line)["what"] for line in (tmp_path / RESULTS).read_text(encoding="utf-8").splitlines()
+    ]
     assert kinds == ["measured"] * 3 + ["void"] + ["measured"] * 5 + ["end"]
 
 
@@ -218,7 +220,7 @@ def test_a_learner_that_is_due_where_it_has_just_been_measured_continues(tmp_pat
 """
     entry = entry_of(tmp_path, body)
     _, _, _, wanted = run([entry], tmp_path, tasks=["board"], limits=[limit_of_minutes(0.01)], points=5)
-    assert int((wanted.runs[0].folder / "steps").read_text()) > 3
+    assert int((wanted.runs[0].folder / "steps").read_text(encoding="utf-8")) > 3
 
 
 def test_half_a_line_at_the_end_is_cut_off_and_measured_again(tmp_path):
@@ -249,14 +251,14 @@ def test_a_file_that_holds_no_results_is_refused(line, tmp_path):
 def test_every_field_of_a_line_is_checked(tmp_path):
     run([entry_of(tmp_path, HONEST)], tmp_path, points=1)
     file = tmp_path / RESULTS
-    fields = json.loads(file.read_text().splitlines()[0])
+    fields = json.loads(file.read_text(encoding="utf-8").splitlines()[0])
     for name in fields:
         for wrong in (None, {}, "\x1b[2J", -1, float("nan")):
             if fields[name] == wrong or (name in ("elo",) and wrong == -1):
                 continue
             if isinstance(fields[name], float) and wrong == -1:
                 continue
-            file.write_text(json.dumps(fields | {name: wrong}) + "\n")
+            file.write_text(json.dumps(fields | {name: wrong}) + "\n", encoding="utf-8")
             with raises(InvalidResults, "line 1"), Results(file):
                 pass
 
@@ -289,8 +291,8 @@ def test_a_partial_copy_of_a_file_that_is_joined_ends_no_run_early(tmp_path):
     entry = entry_of(tmp_path, HONEST)
     _, _, results, wanted = run([entry], tmp_path)
     file, key = tmp_path / RESULTS, wanted.runs[0].key
-    first = file.read_text().splitlines(keepends=True)[0]
-    file.write_text(file.read_text() + first)
+    first = file.read_text(encoding="utf-8").splitlines(keepends=True)[0]
+    file.write_text(file.read_text(encoding="utf-8") + first, encoding="utf-8")
     with Results(file) as joined:
         assert joined.rows(key) == results.rows(key)
         assert [each.steps for each in BenchmarkSummary(joined).rows] == sorted(
@@ -302,16 +304,16 @@ def test_a_run_that_another_file_has_restarted_does_not_undo_its_end(tmp_path):
     entry = entry_of(tmp_path, HONEST)
     _, _, results, wanted = run([entry], tmp_path)
     file, key = tmp_path / RESULTS, wanted.runs[0].key
-    whole = file.read_text()
+    whole = file.read_text(encoding="utf-8")
     other = Results(tmp_path / "other.jsonl")
     with other:
         other.measured(results.rows(key)[0])
         other.void(key, results.rows(key)[0].steps)
     for joined in (
-        (tmp_path / "other.jsonl").read_text() + whole,
-        whole + (tmp_path / "other.jsonl").read_text(),
+        (tmp_path / "other.jsonl").read_text(encoding="utf-8") + whole,
+        whole + (tmp_path / "other.jsonl").read_text(encoding="utf-8"),
     ):
-        file.write_text(joined)
+        file.write_text(joined, encoding="utf-8")
         with Results(file) as found:
             assert found.rows(key) == results.rows(key)
 
@@ -345,7 +347,7 @@ def test_the_regret_of_random_play_is_the_mean_over_all_actions():
     ],
 )
 def test_a_file_that_is_no_entry_says_why(body, why, tmp_path):
-    (tmp_path / "own.py").write_text(body)
+    (tmp_path / "own.py").write_text(body, encoding="utf-8")
     with raises(InvalidEntry, why):
         read_entry(tmp_path / "own.py")
 
@@ -394,7 +396,7 @@ def test_what_is_named_twice_is_learned_once(tmp_path):
 
 def test_an_entry_that_takes_part_in_none_of_the_tasks_is_refused(tmp_path):
     (tmp_path / "own.py").write_text(
-        HEAD.replace('("board", "afterstates", "anything")', '("anything",)') + HONEST
+        HEAD.replace('("board", "afterstates", "anything")', '("anything",)') + HONEST, encoding="utf-8"
     )
     entry = read_entry(tmp_path / "own.py")
     with raises(Refused, "own", "anything", "board"):

@@ -168,7 +168,7 @@ def test_a_report_is_one_page_with_plots_and_lines(tmp_path):
         "minimax:2", "minimax:2", BASELINE, "layli_goobalay", "rules", Limit("steps", 0), 0, SCORING
     )
     outcome = BenchmarkSummary(over([*rows, row(line, 3)]))
-    page = write_report(outcome, tmp_path / "report.html").read_text()
+    page = write_report(outcome, tmp_path / "report.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
     assert "http://" not in re.sub(r"http://(www\.w3\.org|purl\.org|creativecommons\.org)", "", page)
     pictures = page.split("<svg")[1:]
@@ -188,7 +188,7 @@ def test_nothing_measured_makes_no_report(tmp_path):
 def test_the_measurements_that_are_kept_bear_the_documentation_out() -> None:
     root = Path(__file__).resolve().parents[2]
     outcome = BenchmarkSummary(Results.read(root / "benchmarks" / "learning" / RESULTS)).as_dict()
-    lines = (root / "docs" / "benchmark_results.md").read_text().splitlines()
+    lines = (root / "docs" / "benchmark_results.md").read_text(encoding="utf-8").splitlines()
     entries = [entry for contest in outcome["contests"] for entry in contest["entries"]]
     assert {entry["entry"] for entry in entries} == {
         path.stem for path in (root / "training" / "benchmark").glob("*.py")

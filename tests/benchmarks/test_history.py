@@ -13,7 +13,7 @@ FIGURES = [Row("turns, all cores", 1234567.891, "turns/s"), Row("share", 0.76543
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
+    with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
@@ -31,9 +31,9 @@ def test_every_row_kept_is_whole():
 def test_figures_are_added_and_none_is_lost(tmp_path):
     path = tmp_path / "history.csv"
     append_history(path, FIGURES, "a machine, 2 cores", "0123456789")
-    before = path.read_text()
+    before = path.read_text(encoding="utf-8")
     append_history(path, FIGURES[:1], "a machine, 2 cores", "abcdef0123+")
-    assert path.read_text().startswith(before)
+    assert path.read_text(encoding="utf-8").startswith(before)
     first, second, third = rows_of(path)
     assert tuple(first) == HISTORY_COLUMNS
     assert list(first.values())[1:] == [
@@ -51,6 +51,6 @@ def test_the_program_writes_the_table_and_the_history(tmp_path, monkeypatch, cap
     monkeypatch.setattr("benchmarks.engine.measure", lambda: FIGURES)
     table, history = tmp_path / "results.md", tmp_path / "history.csv"
     main(["--only", "engine", "--write", str(table), "--history", str(history)])
-    assert "| turns, all cores | 1,234,568 | turns/s |" in table.read_text()
+    assert "| turns, all cores | 1,234,568 | turns/s |" in table.read_text(encoding="utf-8")
     assert [row["figure"] for row in rows_of(history)] == ["turns, all cores", "share"]
     assert {row["commit"] for row in rows_of(history)} == {commit()}

@@ -61,7 +61,7 @@ def test_evaluate_prints_tables_and_writes_a_report(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "Ratings, layli_goobalay" in done.stdout
     assert "greedy" in done.stdout
-    page = report.read_text()
+    page = report.read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
     assert "http://" not in re.sub(r"http://(www\.w3\.org|purl\.org|creativecommons\.org)", "", page)
     pictures = page.split("<svg")[1:]
@@ -242,7 +242,7 @@ def test_replay_checks_a_file_lists_its_games_and_shows_one(tmp_path, capsys):
 def test_replay_reports_an_error_in_one_line(text, arguments, why, tmp_path, capsys):
     file = tmp_path / "games.txt"
     if text is not None:
-        file.write_text(text)
+        file.write_text(text, encoding="utf-8")
     assert cli.main(["replay", str(file), *arguments]) == 2
     said = capsys.readouterr().err
     assert names(said, why)
@@ -316,7 +316,7 @@ def test_show_says_of_a_bundled_network_what_its_card_says(words, kind, ruleset,
     shown = " ".join(capsys.readouterr().out.split())
     card = bundled_file(kind, ruleset).with_suffix(".md")
     names = "command|version|environment steps|SHA-256|size"
-    rows = re.findall(rf"^\| ({names}) \| `?(.*?)`? \|$", card.read_text(), re.MULTILINE)
+    rows = re.findall(rf"^\| ({names}) \| `?(.*?)`? \|$", card.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(rows) >= 4
     for name, value in rows:
         assert f"{name} {value}" in shown
@@ -452,7 +452,7 @@ def test_training_without_its_extra_names_the_pip_command():
 
 def test_show_tells_what_runs_a_file_without_running_it(tmp_path, capsys):
     path = tmp_path / "mine.py"
-    path.write_text("raise SystemExit('ran')")
+    path.write_text("raise SystemExit('ran')", encoding="utf-8")
     assert cli.main(["show", f"python:{path}:make"]) == 0
     assert "your Python file" in capsys.readouterr().out
 

@@ -31,7 +31,7 @@ def required(names):
 def core(tmp_path_factory):
     """Return a folder with the dependencies of the base installation and nothing else."""
     folder = tmp_path_factory.mktemp("core")
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for one in required(project["dependencies"]):
         for top in {Path(str(file)).parts[0] for file in one.files or []} - {"..", "__pycache__"}:
             if not (folder / top).exists():

@@ -154,7 +154,7 @@ def test_a_reader_that_goes_away_does_not_end_the_work(stream, tmp_path):
 def test_a_listing_ends_where_its_reader_does(tmp_path):
     """`mancala replay` writes no file, so it ends when its reader is closed."""
     write_games(tmp_path / "games.txt", [GameRecord(GAME, [(0, 3), (1, 0)])] * 2_000)
-    with (tmp_path / "games.txt").open("a") as file:
+    with (tmp_path / "games.txt").open("a", encoding="utf-8") as file:
         file.write("this is not a game, and it is not read\n")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -174,7 +174,7 @@ def test_training_outside_of_the_main_thread():
 @pytest.mark.parametrize("name", soak_losses.NAMES[:5])
 def test_a_report_takes_any_name(kind, name, tmp_path):
     file = tmp_path / f"{name}.py"
-    file.write_text(soak_losses.TIRED.format(after=10**6))
+    file.write_text(soak_losses.TIRED.format(after=10**6), encoding="utf-8")
     found = evaluation_package.evaluate(
         [f"python:{file}:tired", "random"], GAME, games=2, ladder=False, regret=False
     )
@@ -203,7 +203,8 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_games(option):
         began.write_text(
             "from pathlib import Path\nfrom mancala_env import agents\n"
             "def agent(ruleset):\n    return agents.from_function(first, ruleset)\n"
-            "def first(position):\n    Path('a game began').touch()\n    return position.legal_actions[0]\n"
+            "def first(position):\n    Path('a game began').touch()\n    return position.legal_actions[0]\n",
+            encoding="utf-8",
         )
         words = (
             "evaluate",
@@ -225,14 +226,14 @@ def test_a_full_disk_costs_a_report_but_no_result_and_no_older_report():
     with folder_of_work() as folder:
         pipe = folder.parent / "pipe"
         os.mkfifo(pipe)
-        (folder / "report.html").write_text("of yesterday")
+        (folder / "report.html").write_text("of yesterday", encoding="utf-8")
         words = ("evaluate", "random", "greedy", "--ruleset", GAME, "--games", "2", "--no_regret")
         program = mancala(folder, *words, "--report", "report.html", says=pipe, largest=2_000)
-        said = pipe.read_text()
+        said = pipe.read_text(encoding="utf-8")
         assert program.wait() == 2
         assert "File too large" in said
         assert "Ratings" in said
-        assert (folder / "report.html").read_text() == "of yesterday"
+        assert (folder / "report.html").read_text(encoding="utf-8") == "of yesterday"
         assert [path.name for path in folder.iterdir()] == ["report.html"]
 
 

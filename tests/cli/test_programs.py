@@ -172,11 +172,11 @@ def test_show_refuses_an_agent_that_is_none(capsys):
 @pytest.mark.parametrize("main", [train.main, rllib_train.main])
 def test_a_folder_that_is_resumed_runs_no_file_that_it_names(main, tmp_path, capsys):
     own = tmp_path / "own.py"
-    own.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\ndef make(ruleset): ...\n")
+    own.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\ndef make(ruleset): ...\n", encoding="utf-8")
     words = ["--config", str(configs_folder() / "smoke.yaml")]
     config, _ = read_config(words)
     config.evaluation.opponents = [f"python:{own}:make"]
-    (tmp_path / "config.yaml").write_text(config.to_yaml())
+    (tmp_path / "config.yaml").write_text(config.to_yaml(), encoding="utf-8")
     assert main(["--resume", str(tmp_path)]) == 2
     assert names(capsys.readouterr().err, own)
     assert not (tmp_path / "ran").exists()

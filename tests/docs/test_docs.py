@@ -38,7 +38,7 @@ def page_id(path):
 def test_python_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
     """Run the code blocks of a page in order in one namespace. Blocks with prompts are doctests."""
     monkeypatch.chdir(tmp_path)
-    text = page.read_text()
+    text = page.read_text(encoding="utf-8")
     names = {"__name__": "__main__"}
     for match in _BLOCK.finditer(text):
         block, line = match.group(1), text.count("\n", 0, match.start()) + 1
@@ -58,7 +58,7 @@ def test_python_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
 def test_links_lead_to_files(page):
-    for target, _ in _LINK.findall(page.read_text()):
+    for target, _ in _LINK.findall(page.read_text(encoding="utf-8")):
         if "://" not in target and not target.startswith("mailto:"):
             assert (page.parent / target).exists(), target
 
@@ -130,4 +130,6 @@ def test_the_pictures_of_the_documentation_are_not_stale(tmp_path):
     spec.loader.exec_module(program)
     program.draw(tmp_path)
     for picture in sorted(tmp_path.iterdir()):
-        assert picture.read_text() == (ROOT / "docs" / "img" / picture.name).read_text(), picture.name
+        assert picture.read_text(encoding="utf-8") == (ROOT / "docs" / "img" / picture.name).read_text(
+            encoding="utf-8"
+        ), picture.name

@@ -17,7 +17,7 @@ NEEDS = {"with_agilerl": "agilerl", "with_rllib": "ray"}
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_is_short(example):
-    assert len(example.read_text().splitlines()) <= 40
+    assert len(example.read_text(encoding="utf-8").splitlines()) <= 40
 
 
 @pytest.mark.slow

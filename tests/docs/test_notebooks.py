@@ -35,7 +35,7 @@ def test_stored_notebooks_ran_in_order_and_name_no_machine(path: Path) -> None:
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
     assert not [output for cell in cells for output in cell.outputs if output.output_type == "error"]
     assert not [output for cell in cells for output in cell.outputs if output.get("name") == "stderr"]
-    assert not _PATHS.search(path.read_text())
+    assert not _PATHS.search(path.read_text(encoding="utf-8"))
     assert path.stat().st_size < 400_000
 
 

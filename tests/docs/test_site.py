@@ -56,10 +56,10 @@ def test_the_site_is_built_without_a_warning_and_links_lead_somewhere(site: Path
 
 def test_every_ruleset_has_its_page_with_pictures(site: Path) -> None:
     for name in rulesets.names():
-        text = (site / "rulesets" / f"{name}.html").read_text()
+        text = (site / "rulesets" / f"{name}.html").read_text(encoding="utf-8")
         assert text.count("<svg") >= 2, name
         assert "@keyframes" in text, f"nothing moves on the page of {name}"
-        assert f"{name}.html" in (site / "rulesets" / "index.html").read_text()
+        assert f"{name}.html" in (site / "rulesets" / "index.html").read_text(encoding="utf-8")
 
 
 def test_the_page_that_plays_is_on_the_site_and_every_board_opens_in_it(site: Path) -> None:
@@ -70,7 +70,7 @@ def test_the_page_that_plays_is_on_the_site_and_every_board_opens_in_it(site: Pa
     assert served <= {path.name for path in (site / "app").iterdir()}
     assert not list((site / "app").rglob("*.py"))
     for name in rulesets.names():
-        text = (site / "rulesets" / f"{name}.html").read_text()
+        text = (site / "rulesets" / f"{name}.html").read_text(encoding="utf-8")
         start = Position(name).to_text().replace(" ", "+")
         assert f'href="../app/index.html#play/{start}"' in text
         assert text.count('href="../app/index.html#study/') == text.count('<figure class="board">')
@@ -121,7 +121,7 @@ North   4    store 0
 
 
 def test_every_page_of_the_repository_is_on_the_site_and_reached_from_the_start(site: Path) -> None:
-    start = (site / "index.html").read_text()
+    start = (site / "index.html").read_text(encoding="utf-8")
     for path in set(pages.pages().values()) - {"index.md"}:
         page = path.rsplit(".", 1)[0] + ".html"
         assert (site / page).is_file(), page
@@ -148,8 +148,10 @@ def _thing(name: str) -> object:
 @pytest.mark.parametrize("name", readme_pictures.drawings())
 def test_pictures_of_the_readme_are_as_they_are_drawn_today(name: str) -> None:
     drawn = readme_pictures.drawings()[name]
-    assert (readme_pictures.FOLDER / name).read_text() == drawn + "\n", "run docs/site/readme_pictures.py"
-    assert f"docs/img/{name}" in (ROOT / "README.md").read_text()
+    assert (readme_pictures.FOLDER / name).read_text(encoding="utf-8") == drawn + "\n", (
+        "run docs/site/readme_pictures.py"
+    )
+    assert f"docs/img/{name}" in (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(drawn) < 100_000
 
 
@@ -161,10 +163,10 @@ def test_the_reference_names_only_modules_that_there_are() -> None:
 
 def test_links_to_nowhere_are_found(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(
-        '<a href="b.html#here">1</a><a href="b.html#there">2</a><img src="c.png">'
+        '<a href="b.html#here">1</a><a href="b.html#there">2</a><img src="c.png">', encoding="utf-8"
     )
     (tmp_path / "b.html").write_text(
-        '<p id="here"><a href="https://example.org/gone">fine, not fetched</a></p>'
+        '<p id="here"><a href="https://example.org/gone">fine, not fetched</a></p>', encoding="utf-8"
     )
     assert links.broken_links(tmp_path) == [
         "a.html: b.html#there (no such place on the page)",

@@ -16,9 +16,9 @@ from error_checks import raises
 from naive import NAIVE_RULESETS, NO_PLAYER, NORTH, SOUTH
 
 DATA = Path(__file__).parent.parent / "data"
-PUBLISHED = json.loads((DATA / "published.json").read_text())
-PERFT = json.loads((DATA / "perft.json").read_text())
-EXACT = json.loads((DATA / "exact.json").read_text())
+PUBLISHED = json.loads((DATA / "published.json").read_text(encoding="utf-8"))
+PERFT = json.loads((DATA / "perft.json").read_text(encoding="utf-8"))
+EXACT = json.loads((DATA / "exact.json").read_text(encoding="utf-8"))
 
 # The plain search below takes some seconds for all positions with at most this many free seeds.
 EXACT_FREE_SEEDS = 8

@@ -12,9 +12,9 @@ from mancala_env import Batch, Position, rulesets
 from mancala_env.games import notation
 
 DATA = Path(__file__).parent.parent / "data"
-PUBLISHED = json.loads((DATA / "published.json").read_text())
-PERFT = json.loads((DATA / "perft.json").read_text())
-EXACT = json.loads((DATA / "exact.json").read_text())
+PUBLISHED = json.loads((DATA / "published.json").read_text(encoding="utf-8"))
+PERFT = json.loads((DATA / "perft.json").read_text(encoding="utf-8"))
+EXACT = json.loads((DATA / "exact.json").read_text(encoding="utf-8"))
 RANDOM_ROUNDS = 50_000
 
 

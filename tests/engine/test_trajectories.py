@@ -8,7 +8,9 @@ from trajectories import PLAYED, hash_of
 
 from mancala_env import rulesets
 
-TABLE = json.loads((Path(__file__).resolve().parent.parent / "data" / "trajectories.json").read_text())
+TABLE = json.loads(
+    (Path(__file__).resolve().parent.parent / "data" / "trajectories.json").read_text(encoding="utf-8")
+)
 
 
 @pytest.mark.parametrize("played", PLAYED)

@@ -8,7 +8,7 @@ from error_checks import raises
 
 from mancala_env import Position, rulesets
 from mancala_env.errors import InvalidArgument, InvalidPosition, InvalidRuleset
-from mancala_env.observations import observe
+from mancala_env.observations import Observer, observe
 
 pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed: mancala-env[openspiel]")
 
@@ -75,6 +75,34 @@ def test_margins_and_custom_rulesets():
 def test_an_unknown_reward_is_refused():
     with raises(InvalidArgument, "reward", "'seeds'"):
         open_spiel.load("leyla", reward="seeds")
+
+
+def test_openspiel_is_told_what_kind_of_game_it_is():
+    game, ruleset = pyspiel.load_game("mancala_leyla"), rulesets.lookup("leyla")
+    kind = game.get_type()
+    assert (kind.short_name, kind.long_name) == ("mancala_leyla", ruleset.title)
+    assert (kind.min_num_players, kind.max_num_players, game.num_players()) == (2, 2, 2)
+    assert kind.dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
+    assert kind.chance_mode == pyspiel.GameType.ChanceMode.DETERMINISTIC
+    assert kind.provides_information_state_string
+    assert not kind.provides_information_state_tensor
+    assert kind.provides_observation_string
+    assert kind.provides_observation_tensor
+    assert (game.min_utility(), game.max_utility(), game.utility_sum()) == (-1, 1, 0)
+    assert game.max_chance_outcomes() == 0
+    assert (game.num_distinct_actions(), game.max_game_length()) == (6, ruleset.max_turns)
+    assert game.observation_tensor_shape() == list(Observer(ruleset).shape)
+    state = game.new_initial_state()
+    state.apply_action(2)
+    assert state.action_to_string(state.current_player(), 1) == "N2"
+    assert state.information_state_string(0) == "2"
+    assert state.observation_string(1) == str(state)
+    seen: Any = make_observation(game)
+    assert seen.string_from(state, 0) == str(state)
+    assert state.returns() == [0, 0]
+    end = game.new_initial_state("leyla 0,0,0,0,0,0/0,0,0,0,0,0 30-18 S")
+    assert end.is_terminal()
+    assert end.returns() == [1, -1]
 
 
 def test_a_name_stands_for_one_ruleset():

@@ -509,6 +509,7 @@ def test_render_of_many_games_warns_once(recwarn):
     envs.reset(seed=0)
     assert envs.render() is None
     assert len(recwarn) == 1
+    assert recwarn[0].filename == __file__  # the line that called render()
 
 
 @pytest.mark.parametrize("illegal", ["raise", "random"])

@@ -155,7 +155,7 @@ class Worker:
         stat = Path(f"/proc/{self.process.pid}/stat")
         if not stat.exists():
             return time.perf_counter()
-        user, system = stat.read_text().rpartition(")")[2].split()[11:13]
+        user, system = stat.read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def seconds_to_stop(self, ready: str, work: str) -> tuple[float, float]:
@@ -227,7 +227,7 @@ def megabytes() -> float:
     statm = Path("/proc/self/statm")
     if not statm.exists():
         pytest.skip("the memory of a process is read from /proc")
-    return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+    return int(statm.read_text(encoding="utf-8").split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def grows_by(work, warm: int, times: int) -> float:

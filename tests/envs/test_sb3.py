@@ -1,5 +1,6 @@
 """MancalaVecEnv: infos at the end of an episode, and the actions of a step."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ from stable_baselines3.common.vec_env import VecMonitor
 
 from mancala_env import Position, rulesets
 from mancala_env.engine.episode import MAX_ROUNDS
+from mancala_env.envs.drawing import seen_of
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.options import UnknownOption
 from mancala_env.envs.sb3 import MancalaVecEnv
+from mancala_env.render.pixels import WIDTH, pixels_of
 
 
 @pytest.mark.parametrize("illegal", ["raise", "lose"])
@@ -75,7 +78,7 @@ def test_a_vecmonitor_records_what_the_last_info_holds(tmp_path):
         won = 0 if episode["winner"] == -1 else (1 if episode["winner"] == episode["seat"] else -1)
         assert episode["r"] == won
         assert sum(episode["counts"]) == 48
-    assert len((tmp_path / "log.monitor.csv").read_text().splitlines()) == 2 + len(episodes)
+    assert len((tmp_path / "log.monitor.csv").read_text(encoding="utf-8").splitlines()) == 2 + len(episodes)
 
 
 def test_an_episode_at_the_limit_of_rounds_is_truncated():
@@ -148,6 +151,38 @@ def test_games_are_seeded_apart_and_reset_again_from_the_seed():
     np.testing.assert_array_equal(envs.reset(), first)
     one, other = MancalaVecEnv(4, "leyla").reset(), MancalaVecEnv(4, "leyla").reset()
     assert not np.array_equal(one, other)
+
+
+def test_the_info_of_an_episode_has_its_seconds_and_stays_as_it_is(monkeypatch):
+    now = 1000.0
+    monkeypatch.setattr("mancala_env.envs.sb3.time.time", lambda: now)
+    envs: Any = MancalaVecEnv(2, "leyla", seed=0)
+    now = 1012.5000004
+    envs.reset()
+    kept = []
+    while len(kept) < 4:
+        infos = envs.step(envs.action_masks().argmax(axis=1))[3]
+        kept += [(info, copy.deepcopy(info)) for info in infos if info]
+        now += 0.25
+    assert kept[0][0]["episode"]["t"] == 12.5 + 0.25 * (kept[0][0]["episode"]["l"] - 1)
+    for _ in range(20):
+        envs.step(envs.action_masks().argmax(axis=1))
+    for info, before in kept:
+        np.testing.assert_equal(info, before)
+
+
+@pytest.mark.parametrize(("num_envs", "width"), [(1, WIDTH), (2, 640), (5, 426), (65, 160)])
+def test_games_are_drawn_smaller_where_there_are_many(num_envs, width):
+    envs: Any = MancalaVecEnv(num_envs, "leyla", seed=0, render_mode="rgb_array")
+    assert envs.metadata["render_modes"] == ["rgb_array"]
+    assert envs.metadata["render_fps"] == 2
+    envs.reset()
+    envs.step(envs.action_masks().argmax(axis=1))
+    images = envs.get_images()
+    assert [image.shape[1] for image in images] == [width] * num_envs
+    last = seen_of(envs._duel, num_envs - 1, envs.position(num_envs - 1))
+    assert last.ends
+    np.testing.assert_array_equal(images[-1], pixels_of(last.scene(), width=width))
 
 
 def test_an_unknown_argument_is_refused_with_a_suggestion():

@@ -327,6 +327,28 @@ def test_gymnasium_vector_wrappers_work():
     assert sum(info[b]["final_info"]["counts"]) == 48
 
 
+def test_no_two_arrays_that_are_returned_share_memory():
+    """A caller who edits one of them leaves the others as they are."""
+
+    def arrays(value: Any) -> list[np.ndarray]:
+        if isinstance(value, dict | tuple):
+            values = value.values() if isinstance(value, dict) else value
+            return [array for one in values for array in arrays(one)]
+        return [value] if isinstance(value, np.ndarray) else []
+
+    for mode in AutoresetMode:
+        env = MancalaVectorEnv(3, "leyla", autoreset_mode=mode)
+        where = np.ones(3, np.bool_)
+        returned: list[Any] = [(where, *env.reset(seed=0, options={"reset_mask": where}))]
+        while "counts" not in returned[-1][-1] and "final_info" not in returned[-1][-1]:
+            returned.append(env.step(env.action_masks().argmax(axis=1)))
+        for one in (returned[0], returned[-1]):
+            found = arrays(one)
+            assert len(found) > 5
+            for i, array in enumerate(found):
+                assert not any(np.shares_memory(array, other) for other in found[:i] if array.dtype != object)
+
+
 def test_ansi_draws_every_game():
     env = MancalaVectorEnv(2, "leyla", render_mode="ansi", opening_turns=0)
     env.reset()
@@ -353,6 +375,8 @@ def test_an_env_can_be_pickled_in_the_middle_of_episodes():
         ({"seat": 1}, ValueError, ["seat", "south", "north", "random", 1]),
         ({"render_mode": "text"}, ValueError, ["ansi", "svg", "rgb_array", "human", "text"]),
         ({"num_threads": 0}, ValueError, "num_threads"),
+        ({"autoreset_mode": "Never"}, ValueError, ["SameStep", "NextStep", "Disabled", "Never"]),
+        ({"autoreset_mode": None}, ValueError, ["SameStep", "NextStep", "Disabled", None]),
     ],
 )
 def test_wrong_arguments_are_named(options, error, message):

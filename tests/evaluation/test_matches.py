@@ -1,5 +1,6 @@
 """Matches, the resumable round robin, the ladder and the evaluation made of them."""
 
+import inspect
 import itertools
 import json
 import os
@@ -27,6 +28,7 @@ from mancala_env.evaluation import (
     ladder,
     measure_regret,
     openings,
+    own_games_regret,
     play_matches,
     play_openings,
     round_robin,
@@ -35,7 +37,7 @@ from mancala_env.evaluation import (
 from mancala_env.evaluation.matches import MOST_GAMES, MatchResult, num_pairs
 from mancala_env.evaluation.openings import openings_to_evaluate
 from mancala_env.evaluation.plots import plot_win_rates
-from mancala_env.evaluation.round_robin import PAIRS_PER_CHUNK, MatchKey, play_here
+from mancala_env.evaluation.round_robin import PAIRS_PER_CHUNK, MatchKey, _gaps, play_here
 from mancala_env.games import records
 from mancala_env.observations import num_features
 from tools import make_ladders
@@ -606,6 +608,71 @@ def test_records_are_refused_where_they_cannot_be_written(tmp_path):
         round_robin(
             ["random", "greedy"], "leyla", games=4, records=tmp_path / "games.txt", play_chunks=play_here
         )
+
+
+@pytest.mark.parametrize(
+    ("found", "start", "stop", "gaps"),
+    [
+        ([0, 1, 0, 0, 1, 0], 0, 6, [(0, 1), (2, 4), (5, 6)]),
+        ([0, 1, 0, 0, 1, 0], 1, 5, [(2, 4)]),
+        ([0, 0, 0], 0, 3, [(0, 3)]),
+        ([1, 1, 1], 0, 3, []),
+        ([1, 0], 1, 2, [(1, 2)]),
+    ],
+)
+def test_openings_that_were_not_played_are_played_in_runs(found, start, stop, gaps):
+    assert list(_gaps(np.array(found, np.bool_), start, stop)) == gaps
+
+
+def test_the_progress_of_matches_begins_with_what_the_file_holds(tmp_path):
+    path, told = tmp_path / "results.jsonl", []
+    specs = ["random", "greedy", "minimax:1"]
+    round_robin(specs[:2], "leyla", games=6, results=path)
+    round_robin(specs, "leyla", games=6, results=path, progress=lambda *now: told.append(now))
+    assert told == [(6, 18), (12, 18), (18, 18)]
+
+
+def test_statistics_of_a_match_are_plain_data():
+    margins = np.array([[3, 1], [2, -1], [0, 1], [5, 4]], np.int16)
+    match = MatchResult("a", "b", "leyla", margins, None, "training", 3)
+    assert match.as_dict() == {
+        "first": "a",
+        "second": "b",
+        "ruleset": "leyla",
+        "opening_set": "training",
+        "opening_turns": 3,
+        "games": 8,
+        "num_openings": 4,
+        "wins": 6,
+        "draws": 1,
+        "losses": 1,
+        "as_south": [3, 1, 0],
+        "as_north": [3, 0, 1],
+        "win_rate": 6.5 / 8,
+        "win_rate_interval": list(match.interval),
+        "mean_margin": 15 / 8,
+        "mean_margin_interval": list(match.margin_interval),
+    }
+    assert match.pair_counts.tolist() == [0, 0, 1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("function", "defaults"),
+    [
+        (play_matches, {"games": 200, "rounds": 1, "seed": None, "num_threads": None}),
+        (round_robin, {"games": 200, "rounds": 1, "seed": 0, "results": None, "records": None}),
+        (evaluate, {"games": 200, "rounds": 1, "seed": 0, "own_games": 0, "ladder": True, "regret": True}),
+        (
+            own_games_regret,
+            {"games": 20, "max_positions": 100, "time_limit": 1.0, "memory_mb": 256, "seed": 0},
+        ),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_defaults_of_public_functions_stay(function, defaults):
+    """Results without these arguments are comparable between versions."""
+    given = inspect.signature(function).parameters
+    assert {name: given[name].default for name in defaults} == defaults
 
 
 def test_win_rates_stand_in_the_row_of_the_agent():

@@ -46,7 +46,7 @@ def test_ratings_and_margins_of_nothing_have_no_minus(nearly_nothing, tmp_path, 
     assert path.strip() == str(report)  # a path may hold anything, such as "pytest-0"
     assert "+0.0" in shown
     assert not MINUS_NOTHING.search(shown)
-    tables = "".join(re.findall("<table.*?</table>", report.read_text(), re.DOTALL))
+    tables = "".join(re.findall("<table.*?</table>", report.read_text(encoding="utf-8"), re.DOTALL))
     assert "+0.0" in tables
     assert not MINUS_NOTHING.search(tables)
 

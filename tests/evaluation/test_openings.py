@@ -71,7 +71,7 @@ def test_matches_use_balanced_openings_by_default(ruleset, turns, opening_set, p
     path = tmp_path / "games.jsonl"
     both = ["greedy", "random"]
     match = round_robin(both, ruleset, games=20, opening_turns=turns, results=path)[0]
-    line = json.loads(path.read_text())
+    line = json.loads(path.read_text(encoding="utf-8"))
     assert (line["opening_set"], line["opening_turns"]) == (opening_set, played_turns)
     said = None if opening_set == "balanced" else played_turns
     again = round_robin(both, ruleset, games=20, opening_set=opening_set, opening_turns=said)[0]
@@ -253,7 +253,7 @@ def test_games_of_a_set_are_filed_apart(tmp_path):
     both = ["random", "greedy"]
     every = round_robin(both, "leyla", games=20, results=path, opening_set="all")[0]
     held_out = round_robin(both, "leyla", games=20, results=path, opening_set="evaluation")[0]
-    first, second = [json.loads(line) for line in path.read_text().splitlines()]
+    first, second = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert (first["format"], first["opening_set"]) == (1, "all")
     assert (second["format"], second["opening_set"]) == (2, "evaluation")
     assert (every.margins != held_out.margins).any()
@@ -267,10 +267,10 @@ def test_games_of_balanced_openings_that_were_made_again_are_others(tmp_path, mo
     results = tmp_path / "results.jsonl"
     round_robin(["random", "greedy"], "leyla", games=2, results=results)
     round_robin(["random", "greedy"], "leyla", games=2, results=results)
-    assert len(results.read_text().splitlines()) == 1
+    assert len(results.read_text(encoding="utf-8").splitlines()) == 1
     monkeypatch.setattr(balanced, "balanced_openings", lambda ruleset: balanced_openings(ruleset)[::-1])
     round_robin(["random", "greedy"], "leyla", games=2, results=results)
-    assert len(results.read_text().splitlines()) == 2
+    assert len(results.read_text(encoding="utf-8").splitlines()) == 2
 
 
 @pytest.mark.parametrize(
@@ -292,15 +292,15 @@ def test_results_from_before_there_were_sets_are_of_all_openings(tmp_path):
     path = tmp_path / "results.jsonl"
     both = ["random", "greedy"]
     before = round_robin(both, "leyla", games=20, results=path, opening_set="all")[0]
-    line = json.loads(path.read_text())
+    line = json.loads(path.read_text(encoding="utf-8"))
     del line["opening_set"]
-    path.write_text(json.dumps(line) + "\n")
+    path.write_text(json.dumps(line) + "\n", encoding="utf-8")
     again = round_robin(both, "leyla", games=20, results=path, opening_set="all")[0]
     assert (again.margins == before.margins).all()
-    assert len(path.read_text().splitlines()) == 1
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 1
     round_robin(both, "leyla", games=20, results=path, opening_set="evaluation")
-    assert len(path.read_text().splitlines()) == 2
-    path.write_text(json.dumps(line | {"opening_set": "some"}) + "\n")
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 2
+    path.write_text(json.dumps(line | {"opening_set": "some"}) + "\n", encoding="utf-8")
     with raises(InvalidResults, "line 1"):
         round_robin(both, "leyla", games=20, results=path, opening_set="all")
 

@@ -21,7 +21,9 @@ OWN = "from mancala_env import agents\n\n\ndef make(ruleset):\n    return agents
 def test_an_agent_is_made_where_its_files_are_not(form: str, tmp_path: Path) -> None:
     """For sample: and policy+...: only the path used to be sent."""
     write_checkpoint(tmp_path / "agent.zip", identity_of())
-    (tmp_path / "agent.py").write_text(OWN.format("lambda position: position.legal_actions[0]"))
+    (tmp_path / "agent.py").write_text(
+        OWN.format("lambda position: position.legal_actions[0]"), encoding="utf-8"
+    )
     spec = form.format(tmp_path / "agent")
     one = entrant(spec, LAYLI)
     sent = _portable(one, LAYLI)
@@ -44,7 +46,8 @@ def test_an_own_network_travels(tmp_path: Path) -> None:
         "    def __init__(self):\n        super().__init__()\n"
         "        self.weight = torch.nn.Parameter(torch.zeros(1))\n\n"
         "    def forward(self, rows):\n        return rows.flatten(1)[:, :6] * self.weight\n\n\n"
-        "def make(ruleset):\n    return agents.from_policy(Judge(), ruleset)\n"
+        "def make(ruleset):\n    return agents.from_policy(Judge(), ruleset)\n",
+        encoding="utf-8",
     )
     one = entrant(f"python:{path}:make", LAYLI)
     sent = _portable(one, LAYLI)

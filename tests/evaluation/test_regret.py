@@ -11,6 +11,7 @@ import numba
 import numpy as np
 import pytest
 from error_checks import raises
+from matplotlib.colors import to_rgba
 
 from mancala_env import Position, agents, rulesets
 from mancala_env.agents import Agent, InvalidSpec
@@ -22,7 +23,7 @@ from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.ladder import SLOW_ANCHORS, stored_ladder
 from mancala_env.evaluation.matches import InvalidMatch
 from mancala_env.evaluation.openings import openings
-from mancala_env.evaluation.plots import ASKED
+from mancala_env.evaluation.plots import ASKED, BARS, draw_intervals, figure_of, finish, new_axes, short
 from mancala_env.evaluation.ratings import PairCounts, fit_ratings
 from mancala_env.evaluation.regret import MOST_MISTAKES, _moves_of, has_exact_positions, regret_difference
 from mancala_env.evaluation.report import add_regret, check_report_path, plot_ratings, plot_regret
@@ -269,7 +270,7 @@ def test_an_evaluation_has_ratings_matches_and_regrets(evaluation):
 
 
 def test_a_report_is_one_page_or_one_picture(evaluation, tmp_path):
-    page = write_report(evaluation, tmp_path / "report.html").read_text()
+    page = write_report(evaluation, tmp_path / "report.html").read_text(encoding="utf-8")
     boards = sum(min(4, len(regret.worst)) for regret in evaluation.regrets)
     assert boards >= 4
     assert page.count("<svg") == 4 + boards  # ratings, win rates, regret of each source, worst moves
@@ -288,6 +289,57 @@ def test_a_report_is_one_page_or_one_picture(evaluation, tmp_path):
         write_report(evaluation, tmp_path / "report.txt")
 
 
+def tables_of(page: str) -> list[list[list[str]]]:
+    """Return the cells of the tables of a page, row by row."""
+    tables = re.findall(r"<table>\n(.*?)</table>", page, re.DOTALL)
+    return [[re.findall(r"<t[hd]>(.*?)</t[hd]>", row) for row in table.splitlines()] for table in tables]
+
+
+def test_the_tables_of_a_report_hold_its_numbers(tmp_path):
+    found = evaluate(["greedy", "random"], RULESET, games=20, ladder=False, num_threads=1)
+    found = replace(found, regrets=[replace(found.regrets[0], unsolved=7), found.regrets[1]])
+    page = write_report(found, tmp_path / "report.html").read_text(encoding="utf-8")
+    ratings, matches, regrets, differences = (table[1:] for table in tables_of(page))
+    assert page.count('class="marked"') == 2
+    assert found.ratings is not None
+    elo = {name: found.ratings.of(name) for name in ("greedy", "random")}
+    assert ratings == [
+        ["greedy", f"{elo['greedy'][0]:.0f}", f"{elo['greedy'][1]:.0f} to {elo['greedy'][2]:.0f}", "20"],
+        ["random", "0", "0 to 0", "20"],
+    ]
+    (match,) = found.matches
+    low, high = match.interval
+    assert matches == [
+        [
+            "greedy",
+            "random",
+            f"{match.wins} / {match.draws} / {match.losses}",
+            f"{match.win_rate:.3f} ({low:.3f} to {high:.3f})",
+            f"{match.mean_margin:+.1f}",
+        ]
+    ]
+    wanted = []
+    for regret in found.regrets:
+        for part in (*regret.phases, regret.overall):
+            low, high = part.interval
+            share = f"{100 * part.optimal_share:.0f} %"
+            mean = f"{part.mean_regret:.2f} ({low:.2f} to {high:.2f})"
+            wanted.append([regret.agent, part.phase, str(part.positions), mean, share])
+        if regret.unsolved:
+            wanted.append([regret.agent, "not solved in time", "7", "", ""])
+    assert regrets == wanted
+    assert len({row[0] for row in regrets}) == 2
+    (one,) = found.regret_differences
+    assert differences == [
+        [
+            "greedy",
+            "random",
+            f"{one.mean:+.2f} ({one.interval[0]:+.2f} to {one.interval[1]:+.2f})",
+            f"{one.first_better} / {one.second_better}",
+        ]
+    ]
+
+
 class Candlemas(date):
     """Fix the date during a test."""
 
@@ -301,7 +353,7 @@ def test_a_report_says_what_was_played_with_which_seed_and_when(tmp_path, monkey
     evaluation = evaluate(
         ["greedy", "random"], RULESET, games=4, seed=7, rounds="match", ladder=False, regret=False
     )
-    text = write_report(evaluation, tmp_path / "report.html").read_text()
+    text = write_report(evaluation, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "balanced openings, whole matches</title>" in text
     assert "2031-02-02, seed 7</footer>" in text
     assert (evaluation.as_dict()["rounds"], evaluation.as_dict()["seed"]) == ("match", 7)
@@ -344,7 +396,7 @@ def test_a_report_names_positions_that_were_not_solved():
 )
 def test_the_title_of_a_report_names_the_rounds(rounds, told, tmp_path):
     found = Evaluation("leyla", ("greedy", "random"), [], None, [], opening_set="balanced", rounds=rounds)
-    text = write_report(found, tmp_path / "report.html").read_text()
+    text = write_report(found, tmp_path / "report.html").read_text(encoding="utf-8")
     assert f"<title>greedy, random: leyla, balanced openings{told}</title>" in text
 
 
@@ -420,6 +472,111 @@ def test_bars_of_regret_start_at_nothing_and_have_their_intervals():
     assert [bar.get_height() for bar in bars] == [part.mean_regret for part in parts]
     ends = [tuple(segment[:, 1]) for segment in bars.errorbar.lines[2][0].get_segments()]
     assert ends == [pytest.approx(part.interval) for part in parts]
+
+
+def test_bars_of_several_agents_stand_side_by_side_around_their_phase():
+    one = measure_regret("greedy", RULESET)
+    others = [replace(one, agent=name) for name in ("greedy", "b", "an agent with a very long name.zip")]
+    axes = plot_regret(others).axes[0]
+    groups: list[Any] = axes.containers[1::2]  # after the error bars of each
+    assert len(groups) == 3
+    num_phases = len([part for part in one.phases if part.positions]) + 1
+    for k, bars in enumerate(groups):
+        middles = [bar.get_x() + bar.get_width() / 2 for bar in bars]
+        assert middles == pytest.approx(np.arange(num_phases) + (k - 1) * 0.8 / 3)
+        assert [bar.get_width() for bar in bars] == pytest.approx([0.92 * 0.8 / 3] * num_phases)
+        assert bars[0].get_facecolor() == to_rgba(BARS[k])
+    legend = axes.get_legend()
+    assert legend is not None
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert labels == ["greedy", "b", "…gent with a very long name.zip"[:1] + others[2].agent[-27:]]
+    assert axes.get_xlim() == pytest.approx((-0.6, num_phases - 0.4))
+    assert axes.get_xticks().tolist() == list(range(num_phases))
+    assert [label.get_text() for label in axes.get_xticklabels()][-1] == "all"
+    assert axes.get_ylabel() == "mean regret (seeds per move)"
+    assert one.source in axes.get_title()
+    seven = plot_regret([one] * 7).axes[0].containers
+    assert seven[13][0].get_facecolor() == seven[1][0].get_facecolor()  # six colours, then the first again
+
+
+@pytest.mark.parametrize(("length", "is_cut"), [(28, False), (29, True)])
+def test_a_long_name_is_cut_to_its_end(length, is_cut):
+    name = "a" + "b" * (length - 1)
+    assert short(name) == ("…" + name[-27:] if is_cut else name)
+
+
+def test_a_plot_over_environment_steps_has_points_intervals_and_a_legend_where_there_are_labels():
+    axes = new_axes(5, 3)
+    assert figure_of(axes).get_size_inches().tolist() == [5, 3]
+    draw_intervals(axes, [], [], [], [])
+    assert not axes.containers
+    draw_intervals(axes, [1e5, 2e6], [1.0, 2.0], [0.5, 2.5], [1.25, 3.0])
+    finish(axes, "a title", None)
+    assert axes.get_legend() is None
+    bars: Any = axes.containers[0]
+    assert bars.lines[0].get_xydata().tolist() == [[1e5, 1.0], [2e6, 2.0]]
+    segments = [segment[:, 1].tolist() for segment in bars.lines[2][0].get_segments()]
+    assert segments == [[0.5, 1.25], [2.0, 3.0]]  # an interval that excludes its own mean ends there
+    assert axes.xaxis.get_major_formatter()(1.5e6) == "1.5 M"
+    assert (axes.get_title(), axes.get_xlabel()) == ("a title", "environment steps")
+    assert all(line.get_visible() for line in [*axes.get_xgridlines(), *axes.get_ygridlines()])
+    draw_intervals(axes, [3e5], [1.0], [0.5], [1.5], label="named", color="#123456", linestyle="--")
+    finish(axes, "a title", (-1.0, 4.0))
+    assert axes.get_ylim() == (-1, 4)
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["named"]
+    last: Any = axes.containers[-1]
+    line = last.lines[0]
+    assert (line.get_color(), line.get_linestyle()) == ("#123456", "--")
+
+
+def test_regrets_and_their_differences_are_plain_data():
+    one, other = (replace(measure_regret("greedy", RULESET), agent=name) for name in ("a", "b"))
+    none = replace(one.overall, positions=0)
+    found = replace(one, unsolved=3, overall=none, worst=one.worst[:1]).as_dict()
+    move = one.worst[0]
+    assert {name: found[name] for name in ("agent", "ruleset", "source", "unsolved")} == {
+        "agent": "a",
+        "ruleset": RULESET,
+        "source": "fixed positions",
+        "unsolved": 3,
+    }
+    nothing = dict.fromkeys(
+        ("mean_regret", "mean_regret_interval", "optimal_share", "optimal_share_interval"), None
+    )
+    assert found["overall"] == {"phase": "all", "positions": 0, **nothing}
+    for part, plain in zip(one.phases, found["phases"], strict=True):
+        assert plain == {
+            "phase": part.phase,
+            "positions": part.positions,
+            "mean_regret": part.mean_regret,
+            "mean_regret_interval": list(part.interval),
+            "optimal_share": part.optimal_share,
+            "optimal_share_interval": list(part.optimal_interval),
+        }
+    assert found["worst"] == [
+        {
+            "position": move.position.to_text(),
+            "action": move.action,
+            "regret": max(move.values.values()) - move.values[move.action],
+            "values": {str(action): value for action, value in move.values.items()},
+        }
+    ]
+    regrets = one.regrets.copy()
+    regrets[:3] += 2
+    worse = regret_difference(replace(other, regrets=regrets), one)
+    assert worse.as_dict() == {
+        "first": "b",
+        "second": "a",
+        "ruleset": RULESET,
+        "source": "fixed positions",
+        "positions": len(regrets),
+        "mean_difference": pytest.approx(6 / len(regrets)),
+        "mean_difference_interval": list(worse.interval),
+        "first_better": 0,
+        "second_better": 3,
+    }
 
 
 def test_long_intervals_of_small_regrets_are_cut_too():

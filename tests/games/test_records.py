@@ -131,12 +131,12 @@ def test_ludiis_games_are_written_and_read_back(path, tmp_path):
 
 def test_nothing_is_appended_to_a_file_of_something_else(tmp_path):
     file, game = tmp_path / "other.txt", GameRecord("leyla", [(0, 0)])
-    file.write_text("my notes\n")
+    file.write_text("my notes\n", encoding="utf-8")
     with raises(InvalidRecord, "other.txt"):
         write_games(file, [game], append=True)
-    assert file.read_text() == "my notes\n"
+    assert file.read_text(encoding="utf-8") == "my notes\n"
     for before in ("", "\n\n"):
-        file.write_text(before)
+        file.write_text(before, encoding="utf-8")
         write_games(file, [game], append=True)
         assert len(list(read_games(file))) == 1
 
@@ -147,7 +147,7 @@ def test_files_are_appended_to_with_an_empty_line_between(tmp_path):
     write_games(file, [first])
     write_games(file, [second, first], append=True)
     assert list(read_games(file)) == [first, second, first]
-    assert file.read_text() == games_text([first, second, first])
+    assert file.read_text(encoding="utf-8") == games_text([first, second, first])
     write_games(file, [second])
     assert list(read_games(file)) == [second]
 
@@ -194,14 +194,14 @@ def test_half_a_game_at_the_end_is_told_before_games_are_appended(tmp_path):
         position.play(position.legal_actions[0])
     game = GameRecord("leyla", turns, south="one")
     whole = games_text([game])
-    file.write_text(whole.rstrip("\n"))  # as some editors leave it
+    file.write_text(whole.rstrip("\n"), encoding="utf-8")  # as some editors leave it
     write_games(file, [game], append=True)
     assert list(read_games(file)) == [game, game]
     for cut in (whole[:10], whole[:-6]):
-        file.write_text(whole + "\n" + cut)
+        file.write_text(whole + "\n" + cut, encoding="utf-8")
         with raises(InvalidRecord, "games.txt", "game 2"):
             write_games(file, [game], append=True)
-        assert file.read_text() == whole + "\n" + cut
+        assert file.read_text(encoding="utf-8") == whole + "\n" + cut
 
 
 def test_a_game_that_the_disk_has_no_room_for_is_not_there_by_half(tmp_path):
@@ -219,7 +219,7 @@ def test_a_record_can_be_an_element_of_a_set():
 
 
 def test_the_example_of_the_documentation_is_what_is_written():
-    text = DOCS.read_text().split("```text\n")[1].split("```")[0]
+    text = DOCS.read_text(encoding="utf-8").split("```text\n")[1].split("```")[0]
     (game,) = parse_games(text)
     assert game.turns[10].values == {5: -4, 1: -10}
     assert game.to_text() == text
@@ -346,7 +346,7 @@ def test_values_in_a_comment():
 )
 def test_the_first_turn_that_does_not_fit_is_named(body, why, tmp_path):
     file = tmp_path / "games.txt"
-    file.write_text(f"{LEYLA}\n{body}\n")
+    file.write_text(f"{LEYLA}\n{body}\n", encoding="utf-8")
     with pytest.raises(InvalidRecord) as error:
         list(read_games(file))
     assert why in str(error.value)
@@ -401,7 +401,7 @@ def test_headers_that_do_not_fit_are_refused(headers, why):
 
 def test_the_games_before_a_fault_are_read(tmp_path):
     file = tmp_path / "games.txt"
-    file.write_text(f"{LEYLA}S1\n\n{LEYLA}S1 N1\n\n{LEYLA}N1")
+    file.write_text(f"{LEYLA}S1\n\n{LEYLA}S1 N1\n\n{LEYLA}N1", encoding="utf-8")
     games = read_games(file)
     assert [len(next(games).turns) for _ in range(2)] == [1, 2]
     with raises(InvalidRecord, "game 3", "turn 1", "N1"):

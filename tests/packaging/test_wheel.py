@@ -96,7 +96,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
         # Folders named in a .pth file are searched, but .pth files in them are not read. So the
         # checkout, which the environment of the tests finds by a .pth file, stays hidden.
         seen = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-        Path(paths["purelib"], "dependencies.pth").write_text("\n".join(seen))
+        Path(paths["purelib"], "dependencies.pth").write_text("\n".join(seen), encoding="utf-8")
     variables |= {"OMP_NUM_THREADS": "1", "NUMBA_CACHE_DIR": str(tmp_path_factory.mktemp("kernels"))}
     return Installed(Path(paths["scripts"]), tmp_path_factory.mktemp("empty"), variables)
 
@@ -118,7 +118,12 @@ def test_what_it_says_of_itself(wheel, members):
     (path,) = (name for name in members if name.endswith(".dist-info/METADATA"))
     said = Parser().parsestr(zipfile.ZipFile(wheel).read(path).decode())
     assert f"mancala_env-{said['Version']}-py3-none-any.whl" == wheel.name
-    assert (ROOT / "mancala_env" / "version.py").read_text().rstrip().endswith(f'"{said["Version"]}"')
+    assert (
+        (ROOT / "mancala_env" / "version.py")
+        .read_text(encoding="utf-8")
+        .rstrip()
+        .endswith(f'"{said["Version"]}"')
+    )
     extras = set(said.get_all("Provides-Extra", []))
     assert {"arena", "train", "ray"} <= extras
     # These are dependency groups, which only developers install.
@@ -149,7 +154,7 @@ def test_train_grow_and_evaluate_in_an_empty_folder(installed):
     installed.run("mancala", "train", "layli_goobalay", "--minutes", "0.02", *QUICKLY)
     assert (installed.folder / "runs" / "layli_goobalay" / "final.zip").is_file()
 
-    (installed.folder / "my.yaml").write_text(MY_YAML)
+    (installed.folder / "my.yaml").write_text(MY_YAML, encoding="utf-8")
     installed.run("mancala", "train", "--config", "my.yaml")
     checkpoint = str(Path("runs", "my", "final.zip"))
     assert "Leyla" in installed.run("mancala", "show", checkpoint)

@@ -252,7 +252,7 @@ def test_stills(tmp_path):
         )
         assert Position.from_text(image.info["Position"]) == position
     pictures.save(tmp_path / "board.svg", position, theme="dark")
-    assert (tmp_path / "board.svg").read_text() == position.to_svg(theme="dark") + "\n"
+    assert (tmp_path / "board.svg").read_text(encoding="utf-8") == position.to_svg(theme="dark") + "\n"
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_a_campaign_resumes_and_names_its_failures(tmp_path: Path) -> None:
     again = Campaign(path, stages)
     assert again.records["thing"].tried == tried
     again.run(0.2, Console(quiet=True))
-    record = json.loads(path.read_text())["records"]["thing"]
+    record = json.loads(path.read_text(encoding="utf-8"))["records"]["thing"]
     assert list(record["fallen"]) == ["3"]
     assert "RuntimeError: seed three" in record["fallen"]["3"]
     assert record["tried"] == 5 * (record["seed"] - 1) + 1

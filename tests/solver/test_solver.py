@@ -14,7 +14,7 @@ from error_checks import raises
 from mancala_env import Batch, InvalidPosition, Position, Ruleset, rulesets, solver
 from mancala_env.errors import InvalidArgument
 
-EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
+EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text(encoding="utf-8"))
 
 # Small boards with every rule option of a turn and of the end of a round.
 SMALL = {

@@ -53,7 +53,7 @@ STORING = """
 
 def entry_of(folder, body, name="learner"):
     path = folder / f"{name}.py"
-    path.write_text(HEAD + body)
+    path.write_text(HEAD + body, encoding="utf-8")
     return read_entry(path)
 
 

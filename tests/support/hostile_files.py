@@ -147,7 +147,7 @@ _YAML = (
 
 
 def _configuration(rng: random.Random) -> bytes:
-    lines = (CONFIGS / "default.yaml").read_text().splitlines()
+    lines = (CONFIGS / "default.yaml").read_text(encoding="utf-8").splitlines()
     how = rng.randrange(4)
     if how == 0:
         return _scrambled("\n".join(lines).encode(), rng)

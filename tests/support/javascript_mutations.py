@@ -139,7 +139,7 @@ def main() -> None:
     every = [one for file, text in sources.items() for one in mutants_of(file, text)]
     sample = sorted(random.Random(given.seed).sample(every, min(given.number, len(every))))
     keys = {one: hashlib.sha256(repr((one, sources[one.file])).encode()).hexdigest()[:16] for one in sample}
-    rows = given.results.read_text().splitlines() if given.results.exists() else []
+    rows = given.results.read_text(encoding="utf-8").splitlines() if given.results.exists() else []
     results = {row["key"]: row["result"] for row in map(json.loads, rows)}
     redone = {key for key, result in results.items() if given.again and result == "passed"}
     todo = [one for one in sample if keys[one] not in results.keys() - redone]
@@ -156,7 +156,7 @@ def main() -> None:
         path.write_text(original, "utf-8")
         results[keys[mutant]] = result
         described = mutant.describe(original)
-        with given.results.open("a") as out:
+        with given.results.open("a", encoding="utf-8") as out:
             out.write(json.dumps({"key": keys[mutant], "result": result, "change": described}) + "\n")
         print(f"{number} of {len(todo)}: {result}  {described}", file=sys.stderr, flush=True)
     shutil.rmtree(checkout)

@@ -170,11 +170,13 @@ def main() -> None:
     option("--again", action="store_true", help="Run the recorded survivors of the sample again.")
     option("--unchecked", action="store_true", help="Do not run the tests without a mutation first.")
     given = parser.parse_args()
-    sources = {str(path.resolve().relative_to(ROOT)): path.read_text() for path in given.files}
+    sources = {
+        str(path.resolve().relative_to(ROOT)): path.read_text(encoding="utf-8") for path in given.files
+    }
     every = [one for file, text in sources.items() for one in mutants_of(file, text, given.kernels)]
     sample = random.Random(given.seed).sample(every, min(given.number, len(every)))
     keys = {one: hashlib.sha256(repr((one, sources[one.file])).encode()).hexdigest()[:16] for one in sample}
-    rows = given.results.read_text().splitlines() if given.results.exists() else []
+    rows = given.results.read_text(encoding="utf-8").splitlines() if given.results.exists() else []
     results = {row["key"]: row["result"] for row in map(json.loads, rows)}
     again = "passed" if given.again else None
     todo = [one for one in sample if results.get(keys[one], again) == again]
@@ -186,11 +188,11 @@ def main() -> None:
     for i, mutant in enumerate(todo, 1):
         path, key, original = checkout / mutant.file, keys[mutant], sources[mutant.file]
         before = path.stat()
-        path.write_text(mutant.apply(original))
+        path.write_text(mutant.apply(original), encoding="utf-8")
         results[key] = run_tests(checkout, selected_tests(given.tests, mutant.file), given.timeout)
-        path.write_text(original)
+        path.write_text(original, encoding="utf-8")
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # numba's cache checks the time
-        with given.results.open("a") as out:
+        with given.results.open("a", encoding="utf-8") as out:
             out.write(json.dumps({"key": key, "result": results[key], **mutant._asdict()}) + "\n")
         print(f"{i} of {len(todo)}: {results[key]}", file=sys.stderr, flush=True)
     shutil.rmtree(checkout)

@@ -77,7 +77,7 @@ class Campaign:
         self.records = {stage.name: Record() for stage in stages}
         self.seconds = 0.0
         if path.exists():
-            kept = json.loads(path.read_text())
+            kept = json.loads(path.read_text(encoding="utf-8"))
             self.seconds = kept["seconds"]
             for name, record in kept["records"].items():
                 self.records[name] = Record(**record)
@@ -87,7 +87,7 @@ class Campaign:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         part = self.path.with_suffix(".part")
         kept = {name: asdict(record) for name, record in self.records.items()}
-        part.write_text(json.dumps({"seconds": self.seconds, "records": kept}, indent=2))
+        part.write_text(json.dumps({"seconds": self.seconds, "records": kept}, indent=2), encoding="utf-8")
         part.replace(self.path)
 
     def run(self, seconds: float, console: Console) -> None:
@@ -206,7 +206,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         end_long_training()
         campaign.keep()
         if words.stages is None:
-            words.page.write_text(campaign.page())
+            words.page.write_text(campaign.page(), encoding="utf-8")
     fell = sum(len(record.fallen) for record in campaign.records.values())
     console.print(campaign.page(), markup=False, highlight=False)
     return 1 if fell else 0

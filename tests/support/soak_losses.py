@@ -96,7 +96,7 @@ def results_in(path: Path) -> int:
 def check_run(run: Path, updates: int) -> None:
     """See that a run has its last checkpoint, its report and its figures."""
     assert read_identity(run / "final.zip").environment_steps >= updates * UPDATE
-    assert (run / "report.html").read_text().endswith("</html>\n")
+    assert (run / "report.html").read_text(encoding="utf-8").endswith("</html>\n")
     assert (run / "evaluation.json").stat().st_size
 
 
@@ -104,7 +104,7 @@ def check_evaluation(folder: Path, games: int) -> None:
     """Check that an evaluation has written its records, results and report."""
     assert len(games_in(folder / "games.txt")) == games
     assert results_in(folder / "results.jsonl") == games
-    assert (folder / "report.html").read_text().endswith("</html>\n")
+    assert (folder / "report.html").read_text(encoding="utf-8").endswith("</html>\n")
 
 
 @contextmanager
@@ -231,7 +231,7 @@ def odd_name(seed: int) -> int:
             assert games_in(folder / "games.txt")[0].turns
         (folder / "games.txt").unlink()
         file = folder / f"{name[:20]}.py"
-        file.write_text(TIRED.format(after=10**6))
+        file.write_text(TIRED.format(after=10**6), encoding="utf-8")
         program = mancala(folder, *evaluation(4, others=(f"python:{file}:tired", "random")))
         status = program.wait()
         assert status == 0, f"status {status}: {program.said[-400:]}"
@@ -243,13 +243,13 @@ def failing_agent(seed: int) -> int:
     """Let an agent raise an exception: a game, results and a training are kept."""
     rng = random.Random(seed)
     with folder_of_work() as folder:
-        (folder / "tired.py").write_text(TIRED.format(after=rng.randrange(1, 4)))
+        (folder / "tired.py").write_text(TIRED.format(after=rng.randrange(1, 4)), encoding="utf-8")
         with a_game(folder, "--south", "random", "--north", "python:tired.py:tired") as (program, _):
             assert program.wait() != 0
             (game,) = games_in(folder / "games.txt")
             assert game.turns
         (folder / "games.txt").unlink()
-        (folder / "tired.py").write_text(TIRED.format(after=rng.randrange(2_000, 4_000)))
+        (folder / "tired.py").write_text(TIRED.format(after=rng.randrange(2_000, 4_000)), encoding="utf-8")
         tired = ("random", "python:tired.py:tired")
         program = mancala(folder, *evaluation(6_400, others=tired))
         assert program.wait() != 0
@@ -277,7 +277,7 @@ def full_record(seed: int) -> int:
         (folder / "games.txt").write_bytes(b"")
         words = ("play", "--ruleset", GAME, "--plain", "--south", "greedy", "--north", "random")
         program = mancala(folder, *words, "--record", "games.txt", says=pipe, largest=largest)
-        said = pipe.read_text()
+        said = pipe.read_text(encoding="utf-8")
         assert program.wait() == 2, said
         assert "File too large" in said, said
         text = said[said.index("[Ruleset ") :].rpartition("mancala: ")[0]

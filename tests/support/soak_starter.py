@@ -133,7 +133,7 @@ class Program:
     @property
     def said(self) -> str:
         """Its output so far, of both streams."""
-        return self._says.read_text(errors="replace")
+        return self._says.read_text(errors="replace", encoding="utf-8")
 
 
 class Starter:

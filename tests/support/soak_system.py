@@ -54,7 +54,7 @@ def _resume(run: Path, updates: int, user: int | None = None) -> Program:
 
 def _steps(run: Path) -> list[int]:
     """Return the steps of each line of metrics; raises if a complete line is invalid."""
-    content = (run / "metrics.jsonl").read_text()
+    content = (run / "metrics.jsonl").read_text(encoding="utf-8")
     return [json.loads(line)[STEPS] for line in content[: content.rfind("\n") + 1].splitlines()]
 
 
@@ -103,7 +103,7 @@ def killed_training(seed: int) -> int:
 
 
 def _games(results: Path) -> list[tuple[str, str, int, int]]:
-    lines = [json.loads(line) for line in results.read_text().splitlines()]
+    lines = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
     return [(line["first"], line["second"], line["start"], line["stop"]) for line in lines]
 
 
@@ -470,20 +470,20 @@ def interrupted(seed: int) -> int:
 def _has_ended(pid: int) -> bool:
     """Return whether a child process has ended, also before it is waited for."""
     stat = Path(f"/proc/{pid}/stat")
-    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] in "ZX"
+    return not stat.exists() or stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] in "ZX"
 
 
 def _processor_seconds(pid: int) -> float:
     stat = Path(f"/proc/{pid}/stat")
     if not stat.exists():
         return 0.0
-    user, system = stat.read_text().rpartition(")")[2].split()[11:13]
+    user, system = stat.read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def memory_mb(pid: int | str = "self") -> float:
     """Return the memory of a process in megabytes."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
     return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
 
 

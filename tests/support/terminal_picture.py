@@ -31,4 +31,4 @@ async def drawn() -> str:
 
 if __name__ == "__main__":
     Parser(prog="python tests/support/terminal_picture.py", description=__doc__).parse_args()
-    PICTURE.write_text(asyncio.run(drawn()))
+    PICTURE.write_text(asyncio.run(drawn()), encoding="utf-8")

@@ -32,7 +32,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "reference.json")
         while True:
-            file.write_text(json.dumps(wasm_reference.make(seed, dials=100, turns=300, positions=4)))
+            file.write_text(
+                json.dumps(wasm_reference.make(seed, dials=100, turns=300, positions=4)), encoding="utf-8"
+            )
             command = ["node", HERE / "replay_in_node.mjs", build.WEB / "engine.js", options.folder, file]
             found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
             total.update(found["counts"])

@@ -130,7 +130,7 @@ def test_picture_of_the_help(snap_compare):
 @pytest.mark.generated
 @pytest.mark.asyncio
 async def test_the_picture_of_the_documentation_is_as_it_would_be_drawn_today():
-    assert PICTURE.read_text() == await drawn()
+    assert PICTURE.read_text(encoding="utf-8") == await drawn()
 
 
 # Games

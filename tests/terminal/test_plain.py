@@ -87,7 +87,7 @@ def test_undo_and_save(tmp_path):
     (record,) = records.read_games(file)
     assert str(record.turns[0]) == "S2"
     assert said[-1] == "The game is not over."
-    file.write_text("my notes")
+    file.write_text("my notes", encoding="utf-8")
     said = told(game, f"save {file}", "quit")
     assert any(line.startswith("Not saved: ") and str(file) in line for line in said), said
 

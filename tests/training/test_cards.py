@@ -17,8 +17,8 @@ SHIPPED = bundled_file("policy", "gabata_five_holes")
 def test_a_checkpoint_is_bundled_with_a_card_of_its_weights(tmp_path: Path) -> None:
     assert main([str(SHIPPED), "--games", "10", "--folder", str(tmp_path)]) == 0
     assert (tmp_path / SHIPPED.name).read_bytes() == SHIPPED.read_bytes()
-    written = (tmp_path / SHIPPED.name).with_suffix(".md").read_text()
-    kept = SHIPPED.with_suffix(".md").read_text()
+    written = (tmp_path / SHIPPED.name).with_suffix(".md").read_text(encoding="utf-8")
+    kept = SHIPPED.with_suffix(".md").read_text(encoding="utf-8")
     before_matches = written.index("| agent |")
     assert written[:before_matches] == kept[:before_matches]
     for part in ("`mcts:1000` | 2 |", "Rating on the stored ladder", "Regret over", "Limits:"):
@@ -29,7 +29,7 @@ def test_a_checkpoint_is_bundled_with_a_card_of_its_weights(tmp_path: Path) -> N
 def test_a_card_names_the_command_that_makes_its_network_by_the_configurations_of_today(name: str) -> None:
     file = bundled_file("policy", name)
     way, how = made_by(read_identity(file))
-    assert f"| {way} | `{how}` |" in file.with_suffix(".md").read_text()
+    assert f"| {way} | `{how}` |" in file.with_suffix(".md").read_text(encoding="utf-8")
 
 
 def test_what_no_command_makes_has_settings_that_a_shell_takes() -> None:
@@ -51,7 +51,7 @@ def test_a_bundled_network_does_not_say_where_it_was_trained(tmp_path: Path) -> 
     path.write_bytes(as_tensors(elsewhere, load_network(SHIPPED, identity)))
     assert main([str(path), "--games", "10", "--folder", str(tmp_path)]) == 0
     assert (tmp_path / SHIPPED.name).read_bytes() == SHIPPED.read_bytes()
-    assert "somebody" not in (tmp_path / SHIPPED.name).with_suffix(".md").read_text()
+    assert "somebody" not in (tmp_path / SHIPPED.name).with_suffix(".md").read_text(encoding="utf-8")
 
 
 def test_a_network_of_custom_rules_is_not_bundled(tmp_path: Path, capsys) -> None:

@@ -20,9 +20,9 @@ from mancala_env.training.rllib.cluster_config import RayConfig
 
 ROOT = CONFIGS.parent
 CLUSTER = CONFIGS / "cluster"
-CLAIM, JOB = yaml.safe_load_all((CLUSTER / "rayjob.yaml").read_text())
-DOCKERFILE = (CLUSTER / "Dockerfile").read_text()
-PAGE = (ROOT / "docs" / "cluster.md").read_text()
+CLAIM, JOB = yaml.safe_load_all((CLUSTER / "rayjob.yaml").read_text(encoding="utf-8"))
+DOCKERFILE = (CLUSTER / "Dockerfile").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
 
 HEAD = JOB["spec"]["rayClusterSpec"]["headGroupSpec"]
 (WORKERS,) = JOB["spec"]["rayClusterSpec"]["workerGroupSpecs"]
@@ -46,7 +46,7 @@ def container(group: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_launchers_file_is_one_that_ray_up_takes() -> None:
-    cluster = yaml.safe_load((CLUSTER / "ray_up.yaml").read_text())
+    cluster = yaml.safe_load((CLUSTER / "ray_up.yaml").read_text(encoding="utf-8"))
     prepared = prepare_config(cluster)
     validate_config(prepared)
     (kind,) = prepared["available_node_types"].values()
@@ -60,10 +60,14 @@ def test_the_launchers_file_is_one_that_ray_up_takes() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [DOCKERFILE, PAGE, (CLUSTER / "ray_up.yaml").read_text()], ids=["Dockerfile", "page", "launcher"]
+    "text",
+    [DOCKERFILE, PAGE, (CLUSTER / "ray_up.yaml").read_text(encoding="utf-8")],
+    ids=["Dockerfile", "page", "launcher"],
 )
 def test_what_is_installed_exists(text: str) -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
     installs = re.findall(r'pip install .*-c (\S+) -e "\.\[(\w+)\]"', text)
     assert installs
     for constraints, extra in installs:
@@ -80,7 +84,9 @@ def test_the_job_is_of_the_kind_that_kuberay_knows() -> None:
 
 
 def test_the_job_runs_the_ray_that_the_image_holds() -> None:
-    pins = dict(re.findall(r"^(\S+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
+    pins = dict(
+        re.findall(r"^(\S+)==(\S+)$", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    )
     assert JOB["spec"]["rayClusterSpec"]["rayVersion"] == pins["ray"]
     (image,) = {container(group)["image"] for group in (HEAD, WORKERS)}
     assert f"-t {image} -" in DOCKERFILE
@@ -93,7 +99,7 @@ def test_the_jobs_command_is_one_that_the_program_takes(tmp_path: Path) -> None:
     config = parsed(words)
     assert config.address == "auto"
     # The same with --resume in place of the file's options.
-    (tmp_path / CONFIG_FILE).write_text(config.to_yaml())
+    (tmp_path / CONFIG_FILE).write_text(config.to_yaml(), encoding="utf-8")
     for option in ("--config", "--folder", "--name"):
         at = words.index(option)
         del words[at : at + 2]

@@ -131,7 +131,7 @@ def test_a_configuration_made_to_do_harm_is_refused_in_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "config.yaml").write_text(content)
+    (tmp_path / "config.yaml").write_text(content, encoding="utf-8")
     assert command.main(["--config", "config.yaml"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert says in line
@@ -167,8 +167,10 @@ def test_a_configuration_made_in_python_is_checked_too() -> None:
 @pytest.mark.generated
 def test_generated_files_are_not_stale() -> None:
     for name, text in generated().items():
-        assert (CONFIGS / name).read_text() == text, "python -m tools.make_default_configs --write"
-    assert yaml.safe_load((CONFIGS / "default.yaml").read_text()) == TrainConfig().as_dict()
+        assert (CONFIGS / name).read_text(encoding="utf-8") == text, (
+            "python -m tools.make_default_configs --write"
+        )
+    assert yaml.safe_load((CONFIGS / "default.yaml").read_text(encoding="utf-8")) == TrainConfig().as_dict()
 
 
 def test_the_other_files_hold_only_what_differs() -> None:
@@ -207,8 +209,8 @@ def test_a_name_is_that_of_a_configuration_or_of_a_ruleset() -> None:
 
 
 def test_files_count_in_their_order_and_the_command_line_most(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text("ppo: {epochs: 5, steps: 7}\nseed: 4\n")
-    (tmp_path / "b.yaml").write_text("ppo: {epochs: 6, learning_rate: 1e-4}\nnetwork:\n")
+    (tmp_path / "a.yaml").write_text("ppo: {epochs: 5, steps: 7}\nseed: 4\n", encoding="utf-8")
+    (tmp_path / "b.yaml").write_text("ppo: {epochs: 6, learning_rate: 1e-4}\nnetwork:\n", encoding="utf-8")
     files = ["--config", str(tmp_path / "a.yaml"), "--config", str(tmp_path / "b.yaml")]
     config, _ = read_config(["--seed", "9", *files])
     assert (config.ppo.epochs, config.ppo.steps, config.seed) == (6, 7, 9)
@@ -219,7 +221,7 @@ def test_files_count_in_their_order_and_the_command_line_most(tmp_path: Path) ->
 def test_files_of_earlier_versions_are_read_by_their_old_names() -> None:
     config, resumed = read_config(["--resume", str(OLD_RUN)])
     assert resumed == OLD_RUN
-    old = yaml.safe_load((OLD_RUN / "config.yaml").read_text())
+    old = yaml.safe_load((OLD_RUN / "config.yaml").read_text(encoding="utf-8"))
     assert config.environment_steps == old["turns"] == 512
     assert config.pool.gating == old["pool"]["promotion"]
     assert config.pool.gating_games == old["pool"]["promotion_games"]
@@ -256,7 +258,9 @@ def test_labels_of_a_file_give_way_to_what_the_command_line_asks_for() -> None:
 
 def test_alphazero_of_version_0_1_is_told_where_it_went(tmp_path: Path) -> None:
     where = "training/benchmark/alphazero.py"
-    (tmp_path / "config.yaml").write_text("algorithm: alphazero\nalphazero: {simulations: 8}\n")
+    (tmp_path / "config.yaml").write_text(
+        "algorithm: alphazero\nalphazero: {simulations: 8}\n", encoding="utf-8"
+    )
     with raises(InvalidConfig, where, tmp_path) as error:
         read_config(["--resume", str(tmp_path)])
     assert "\n" not in str(error.value)
@@ -267,7 +271,7 @@ def test_alphazero_of_version_0_1_is_told_where_it_went(tmp_path: Path) -> None:
 
 def test_a_run_of_ppo_of_version_0_1_resumes(tmp_path: Path) -> None:
     before = "algorithm: ppo\nalphazero: {simulations: 8}\nppo: {epochs: 7}\n"
-    (tmp_path / "config.yaml").write_text(before)
+    (tmp_path / "config.yaml").write_text(before, encoding="utf-8")
     config, resumed = read_config(["--resume", str(tmp_path)])
     assert (config.ppo.epochs, resumed) == (7, tmp_path)
     assert "alphazero" not in config.to_yaml()

@@ -319,7 +319,7 @@ def test_a_run_starts_from_what_it_distilled(tmp_path: Path, capsys) -> None:
         torch.equal(value, agents.make(str(again), LAYLI).network.state_dict()[key])  # type: ignore[attr-defined]
         for key, value in agents.make(str(first), LAYLI).network.state_dict().items()  # type: ignore[attr-defined]
     )
-    line = json.loads((folder / "metrics.jsonl").read_text().splitlines()[0])
+    line = json.loads((folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[0])
     assert line["environment_steps"] == 0
     assert line["distillation/positions"] >= 1500
     assert 0.5 < line["distillation/accuracy"] <= 1

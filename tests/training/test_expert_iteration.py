@@ -145,12 +145,12 @@ def test_a_run_from_end_to_end_that_is_resumed_repeats_bit_for_bit(tmp_path: Pat
     more = ("--pool.share", "0.25", "--pool.gating_games", "20", "--checkpoint_steps", "1024")
     assert command.main(words(tmp_path, *more)) == 0
     run = tmp_path / "run"
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     for name in ("positions", "accuracy", "regret", "policy_loss", "value_loss"):
         assert f"expert/{name}" in lines[-1], name
     assert 0 <= lines[-1]["expert/accuracy"] <= 1
     assert 0 < lines[-1]["time/labelling"] < 1
-    assert "agreement with the search" in (run / "report.html").read_text()
+    assert "agreement with the search" in (run / "report.html").read_text(encoding="utf-8")
     agents.make(str(run / "final.zip"), LAYLI)
     assert MaskablePPO.load(run / "final.zip", device="cpu").num_timesteps == 2048
     again = Path(shutil.copytree(run, tmp_path / "again"))
@@ -160,7 +160,9 @@ def test_a_run_from_end_to_end_that_is_resumed_repeats_bit_for_bit(tmp_path: Pat
     first, second = (read_learned(folder / "final.zip") for folder in (run, again))
     assert read_identity(run / "final.zip").environment_steps == 4096
     assert all(torch.equal(value, second.weights[name]) for name, value in first.weights.items())
-    resumed = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()][len(lines)]
+    resumed = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()][
+        len(lines)
+    ]
     assert resumed["expert/positions"] > lines[-1]["expert/positions"], "what was remembered is there again"
 
 

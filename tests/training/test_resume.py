@@ -65,7 +65,7 @@ def resume(run: Path, steps: int, *more: str) -> int:
 
 
 def lines_of(run: Path) -> list[dict[str, float]]:
-    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 def repacked(path: Path, **changed: bytes | None) -> None:
@@ -273,7 +273,7 @@ def test_a_second_process_on_a_run_is_refused_and_a_killed_one_holds_nothing(
     try:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        (run / ".half.part").write_text("the first one's")
+        (run / ".half.part").write_text("the first one's", encoding="utf-8")
         before = (run / "config.yaml").read_bytes()
         assert resume(run, 1024) == 2
         assert f"process {holder.pid} on " in capsys.readouterr().err
@@ -293,7 +293,7 @@ def test_the_best_checkpoint_is_kept_beside_the_last(tmp_path: Path) -> None:
     more = ("--checkpoint_minutes", "0", "--evaluation.checkpoint_games", "20", "--environment_steps", "1024")
     assert command.main(words(tmp_path, *more)) == 0
     run = tmp_path / "run"
-    best = json.loads((run / "best.json").read_text())
+    best = json.loads((run / "best.json").read_text(encoding="utf-8"))
     rates = [line["evaluation/random"] for line in lines_of(run) if "evaluation/random" in line]
     assert best["score"] >= max(rates)
     kept = run / best["checkpoint"]
@@ -307,7 +307,7 @@ def test_lines_that_hold_no_figures_are_passed_over_and_damaged_starts_are_named
     (run / "metrics.jsonl").write_bytes(b"garbage\n\xff\n[1]\n" + figures_before)
     assert command.main(["--resume", str(run), "--environment_steps", "768"]) == 0
     assert len(run_plots.read_metrics(run / "metrics.jsonl")) == len(figures_before.splitlines()) + 1
-    (run / "run.json").write_text("{")
+    (run / "run.json").write_text("{", encoding="utf-8")
     with raises(RunFolderError, "run.json"):
         RunFolder(run).note_start()
 
@@ -320,7 +320,7 @@ def test_a_checkpoint_is_the_best_only_above_the_best_before(run: Path) -> None:
     assert not folder.keep_best(final, 0.4, ["random"])
     assert folder.keep_best(final, 0.6, ["random"])
     assert folder.keep_best(final, 0.1, ["greedy"]), "against others, scores before say nothing"
-    (run / "best.json").write_text("{}")
+    (run / "best.json").write_text("{}", encoding="utf-8")
     with raises(RunFolderError, "best.json"):
         folder.keep_best(final, 0.7, ["greedy"])
 
@@ -417,7 +417,7 @@ def test_a_run_in_pieces_that_is_left_is_free(tmp_path: Path) -> None:
 def test_a_custom_callback_logs_and_ends_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "my_own_callback.py").write_text(_OWN)
+    (tmp_path / "my_own_callback.py").write_text(_OWN, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     more = ("--environment_steps", "100000", "--callbacks", "my_own_callback:Mine")
     assert command.main(words(tmp_path / "runs", *more)) == 0
@@ -425,7 +425,9 @@ def test_a_custom_callback_logs_and_ends_a_run(
     run = tmp_path / "runs" / "run"
     assert read_identity(run / "final.zip").environment_steps == 512
     assert [line["mine/steps"] for line in lines_of(run)] == [0, 256]
-    text = (run / "config.yaml").read_text().replace(str(tmp_path), "")  # the path may contain any name
+    text = (
+        (run / "config.yaml").read_text(encoding="utf-8").replace(str(tmp_path), "")
+    )  # the path may contain any name
     assert "Mine" not in text, "no file names code"
 
 
@@ -508,8 +510,8 @@ def test_ends_by_rule_are_among_the_figures(stall: int, figure: str) -> None:
 def test_a_run_without_a_pool_has_no_plot_of_one(run: Path, tmp_path: Path) -> None:
     assert command.main(words(tmp_path / "pooled", "--pool.share", "0.5")) == 0
     with_pool = tmp_path / "pooled" / "run"
-    assert "score against the pool" not in (run / "report.html").read_text()
-    assert "score against the pool" in (with_pool / "report.html").read_text()
+    assert "score against the pool" not in (run / "report.html").read_text(encoding="utf-8")
+    assert "score against the pool" in (with_pool / "report.html").read_text(encoding="utf-8")
 
 
 def test_weights_and_biases_is_asked_for_by_a_setting(
@@ -531,7 +533,7 @@ def test_weights_and_biases_offline_holds_every_update(
     assert command.main(words(tmp_path, "--wandb", "mancala")) == 0
     run = tmp_path / "run"
     assert resume(run, 768) == 0
-    number = json.loads((run / "wandb.json").read_text())["id"]
+    number = json.loads((run / "wandb.json").read_text(encoding="utf-8"))["id"]
     kept = list((run / "wandb").glob(f"offline-run-*-{number}/run-{number}.wandb"))
     assert len(kept) == 2, "a start each, of one run"
     assert all(path.stat().st_size > 1000 for path in kept)

@@ -218,7 +218,7 @@ def test_a_run_on_two_runners_is_interrupted_resumed_and_loads_as_an_opponent(tm
     assert read_identity(checkpoint).environment_steps >= first.environment_steps + 1024
     later = [path for path in (run / "checkpoints").glob("*.zip") if int(path.stem) > first.environment_steps]
     assert later
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     steps = [line["environment_steps"] for line in lines]
     assert steps == sorted(set(steps))
     assert (steps[-1], first.environment_steps in steps) == (
@@ -381,7 +381,7 @@ def test_a_run_outlives_its_only_runner(tmp_path: Path) -> None:
 def test_a_run_of_another_program_is_not_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = tmp_path / "run"
     run.mkdir()
-    (run / "config.yaml").write_text(configured(tmp_path).to_yaml())
+    (run / "config.yaml").write_text(configured(tmp_path).to_yaml(), encoding="utf-8")
     assert rllib_train.main(["--resume", str(run)]) == 2
     assert names(capsys.readouterr().err, run)
 
@@ -534,7 +534,7 @@ def test_mancala_evaluate_on_ray_prints_what_it_prints_here(
     assert mancala([*words, "--ray", "local", "--results", str(results)]) == 0
     assert capsys.readouterr().out == here
     # A chunk is 64 games of a pairing.
-    chunks = [json.loads(line) for line in results.read_text().splitlines()]
+    chunks = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
     assert len(chunks) == 3 * 4
     assert ray.is_initialized(), "the program that started Ray stops it"
 

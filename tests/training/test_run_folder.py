@@ -54,7 +54,8 @@ def resume(run: Path, updates: int, *more: str) -> int:
 
 def turns_of(run: Path) -> list[int]:
     return [
-        json.loads(line)["environment_steps"] for line in (run / "metrics.jsonl").read_text().splitlines()
+        json.loads(line)["environment_steps"]
+        for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     ]
 
 
@@ -121,7 +122,11 @@ def test_a_run_killed_at_any_moment_resumes_from_its_last_checkpoint(tmp_path: P
     for path in whole:
         agents.make(str(path), read_identity(path).ruleset)
     # At most one interval between checkpoints is lost, here an update.
-    logged = [line for line in (run / "metrics.jsonl").read_text().splitlines() if line.endswith("}")]
+    logged = [
+        line
+        for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+        if line.endswith("}")
+    ]
     assert max([0, *(json.loads(line)["environment_steps"] for line in logged)]) <= turns + UPDATE, (
         f"seed {seed}"
     )
@@ -142,11 +147,11 @@ def test_figures_that_no_checkpoint_knows_are_cut_off_on_resume(run: Path) -> No
 
 def test_half_a_line_of_a_killed_run_is_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
-    path.write_text('{"turns": 1}\n{"turns": 2, "tra')
+    path.write_text('{"turns": 1}\n{"turns": 2, "tra', encoding="utf-8")
     log = JsonLines(path)
     log.write({"loss": 0.5, "name": "text"}, {}, 3)
     log.close()
-    assert [json.loads(line) for line in path.read_text().splitlines()] == [
+    assert [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] == [
         {"turns": 1},
         {"environment_steps": 3, "loss": 0.5},
     ]
@@ -229,7 +234,7 @@ def test_a_folder_where_nothing_can_be_made_is_named(capsys) -> None:
 
 def test_a_folder_of_checkpoints_that_is_gone_ends_the_run_with_its_name(run: Path, capsys) -> None:
     shutil.rmtree(run / "checkpoints")
-    (run / "checkpoints").write_text("a file")
+    (run / "checkpoints").write_text("a file", encoding="utf-8")
     assert resume(run, 5) == 2
     said = capsys.readouterr().err
     assert f"cannot write {run}/checkpoints/" in said

@@ -56,7 +56,7 @@ def test_the_same_seed_grows_the_same_network_and_it_beats_the_count(tmp_path: P
     result = play_matches(f"value+minimax:3:{one}", "minimax:3", file.ruleset, games=400, seed=1)
     assert result.interval[0] > 0.5, result
     assert cards([str(one), "--games", "10"]) == 0
-    card = one.with_suffix(".md").read_text()
+    card = one.with_suffix(".md").read_text(encoding="utf-8")
     for part in (file.made["command"], "`minimax:6` | 10 |", "SHA-256", "Rating", "Regret", "Limits"):
         assert part in card
 

@@ -30,7 +30,7 @@ from mancala_env.rulesets import Ruleset, lookup, names
 from tools.build_wasm import build, exports
 
 SUPPORT = Path(wasm_reference.__file__).resolve().parent
-DESCRIPTION = json.loads((build.WEB / build.DESCRIPTION).read_text())
+DESCRIPTION = json.loads((build.WEB / build.DESCRIPTION).read_text(encoding="utf-8"))
 MAKE = "make wasm rebuilds it"
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
@@ -55,7 +55,7 @@ def browser():
 def said(tmp_path_factory):
     """Results of the native engine, as a file."""
     file = tmp_path_factory.mktemp("reference") / "reference.json"
-    file.write_text(json.dumps(wasm_reference.make()))
+    file.write_text(json.dumps(wasm_reference.make()), encoding="utf-8")
     return file
 
 
@@ -154,9 +154,9 @@ def test_where_no_kernel_has_changed_only_the_description_is_written(monkeypatch
         shutil.copy(build.WEB / name, tmp_path)
     monkeypatch.setattr(build, "digest_of_kernels", lambda: DESCRIPTION["kernels"])
     monkeypatch.setattr(build, "compile_and_link", lambda: pytest.fail("it compiled"))
-    (tmp_path / build.DESCRIPTION).write_text(json.dumps(DESCRIPTION | {"rulesets": []}))
+    (tmp_path / build.DESCRIPTION).write_text(json.dumps(DESCRIPTION | {"rulesets": []}), encoding="utf-8")
     assert build.build(tmp_path) is False
-    assert json.loads((tmp_path / build.DESCRIPTION).read_text())["rulesets"]
+    assert json.loads((tmp_path / build.DESCRIPTION).read_text(encoding="utf-8"))["rulesets"]
 
 
 def test_without_a_linker_the_message_says_what_brings_one(monkeypatch, capsys, tmp_path):
@@ -230,7 +230,7 @@ def test_a_browser_replays_what_the_native_engine_did(said, tmp_path):
         *(build.WEB / n for n in ("engine.js", build.WASM, build.DESCRIPTION)),
     ):
         shutil.copy(file, tmp_path)
-    (tmp_path / "index.html").write_text("<!doctype html><title>replay</title>")
+    (tmp_path / "index.html").write_text("<!doctype html><title>replay</title>", encoding="utf-8")
     handler = functools.partial(QuietHandler, directory=str(tmp_path))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, playwright.sync_playwright() as running:
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mancala_env import Position
+from mancala_env import Position, rulesets
 from mancala_env.agents import Spec
 from mancala_env.agents.scripted import RandomAgent
 from mancala_env.web import analysis
@@ -291,3 +291,55 @@ def test_slices_of_an_analysis_grow_up_to_a_second(
 
     asyncio.run(run())
     assert limits == [0.05, 0.1, 0.2, 0.4, 0.8, 1.0, 1.0, 1.0]
+
+
+def test_four_solvers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[tuple[str, float]] = []
+    solver = analysis.Solver
+
+    def noted(ruleset: Any, *, memory_mb: float) -> Any:
+        made.append((ruleset.name, memory_mb))
+        return solver(ruleset, memory_mb=8)
+
+    monkeypatch.setattr(analysis, "Solver", noted)
+
+    async def run() -> None:
+        shared = AnalysisService()
+        names = ["leyla", "gabata_i", "layli_goobalay", "gabata_3"]
+        for name in [*names, *names, "layli_goobalay_8", *names[1:]]:
+            shared._solver(rulesets.lookup(name))
+        shared._solver(rulesets.lookup("leyla"))  # was used least recently, and has been replaced
+        shared.close()
+        assert made == [(name, 1024) for name in (*names, "layli_goobalay_8", "leyla")]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("seconds", [0.001, 0.2])
+def test_a_slice_has_no_more_time_than_is_left_but_some(
+    service: AnalysisService, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    limits: list[float] = []
+    solve = analysis.Solver.solve
+
+    def noted(solver: Any, position: Position, *, time_limit: float, **options: Any) -> Any:
+        limits.append(time_limit)
+        return solve(solver, position, time_limit=time_limit, **options)
+
+    monkeypatch.setattr(analysis.Solver, "solve", noted)
+
+    async def run() -> None:
+        async for _ in service.analyse(Position.from_text(HARD), seconds):
+            pass
+
+    asyncio.run(run())
+    for n, limit in enumerate(limits):
+        assert 0.01 <= limit <= max(0.01, seconds - sum(limits[:n])) + 1e-6
+    assert seconds > 0.1 or limits == [0.01]
+
+
+def test_there_is_a_thread_a_core_unless_told_otherwise(service: AnalysisService) -> None:
+    assert service._pool._max_workers == 2
+    shared = AnalysisService()
+    assert shared._pool._max_workers == len(os.sched_getaffinity(0))
+    shared.close()

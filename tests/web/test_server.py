@@ -10,7 +10,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -139,7 +141,7 @@ def test_bounds_close_and_an_analysis_can_be_cancelled(server):
             return bounds, cancelled, (await ask(socket, id=1, do="about"))[-1]
 
     bounds, cancelled, after = asyncio.run(run())
-    nodes = [answer["nodes"] for answer in bounds[-3:]]
+    nodes = [answer["nodes"] for answer in bounds]
     assert 0 < nodes[0] < nodes[1] < nodes[2]  # of the whole analysis, not of the last slice
     widths = [answer["upper"] - answer["lower"] for answer in bounds]
     assert widths == sorted(widths, reverse=True)
@@ -552,9 +554,10 @@ def test_a_request_has_an_id_and_a_length_within_the_limits() -> None:
         assert requests.read(json.dumps({"id": number, "do": "about"}), LIMITS)["id"] == number
         assert requests.cancelled_id({"of": number}) == number
     for number in (-1, 2**53 + 1, 1.0, True, "1", None):
-        with pytest.raises(BadRequest) as refused:
+        with raises(BadRequest, "id", 0, 2**53, repr(number)):
             requests.read(json.dumps({"id": number, "do": "about"}), LIMITS)
-        assert repr(number) in str(refused.value)
+        with raises(BadRequest, "of", 0, 2**53, repr(number)):
+            requests.cancelled_id({"of": number})
     text = json.dumps({"id": 1, "do": "about"})
     assert requests.read(text.ljust(100), LIMITS)["do"] == "about"
     with pytest.raises(BadRequest) as refused:
@@ -628,3 +631,205 @@ def test_a_moment_of_many_requests_is_allowed_and_then_so_many_a_second(monkeypa
     assert allowed() == 1
     now = 100.0
     assert allowed() == 12
+
+
+class _FakeSocket:
+    """A socket that receives the given messages, and waits before it disconnects until the test says so."""
+
+    def __init__(self, *requests: object) -> None:
+        self.texts = [one if isinstance(one, str | bytes) else json.dumps(one) for one in requests]
+        self.answers: list[dict] = []
+        self.codes: list[int] = []
+        self.may_leave, self.has_left, self.is_shut = asyncio.Event(), False, False
+
+    async def receive(self) -> dict:
+        assert not self.has_left, "nothing can be received after the end"
+        if self.texts:
+            text = self.texts.pop(0)
+            return {"type": "websocket.receive", "text" if isinstance(text, str) else "bytes": text}
+        await self.may_leave.wait()
+        self.has_left = True
+        return {"type": "websocket.disconnect"}
+
+    async def send_text(self, text: str) -> None:
+        if self.is_shut:
+            raise RuntimeError("the socket is closed")
+        self.answers.append(json.loads(text))
+
+    async def close(self, code: int) -> None:
+        self.codes.append(code)
+
+    async def until(self, count: int) -> list[dict]:
+        """Wait for a number of answers."""
+        while len(self.answers) < count:
+            await asyncio.sleep(0.001)
+        return self.answers
+
+
+class _FakeService:
+    """A service whose agents fail, and whose analyses yield given solutions, then wait if `is_endless`."""
+
+    def __init__(self, error: Exception | None = None, solutions: tuple = (), is_endless: bool = False):
+        self.error, self.solutions, self.is_endless, self.cancelled = error, solutions, is_endless, 0
+
+    async def choose(self, *_: object) -> int:
+        if self.error is not None:
+            raise self.error
+        return 3
+
+    async def analyse(self, *_: object):
+        for solution in self.solutions:
+            yield solution
+        if self.is_endless:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                self.cancelled += 1
+                raise
+
+
+def session_of(
+    socket: _FakeSocket, service: _FakeService, limits: Limits | None = None, folder=None
+) -> _Session:
+    return _Session(socket, service, limits or Limits(), folder, (), lambda: {"version": "1"})  # type: ignore[arg-type]
+
+
+CHOOSE = {"id": 1, "do": "choose", "position": LATE, "agent": "greedy"}
+ANALYSE = {"id": 1, "do": "analyse", "position": LATE, "seconds": 60}
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "is_failure"),
+    [
+        (FileNotFoundError(2, "No such file", "/secret/x.zip"), "No such file", False),
+        (TimeoutError(), "TimeoutError", False),
+        (ImportError("it needs torch"), "it needs torch", False),
+        (BadRequest("/secret/folder/x.zip is damaged"), "x.zip is damaged", False),
+        (ZeroDivisionError("secret"), "", True),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_why_an_agent_cannot_play_is_told_without_paths(error, said, is_failure, tmp_path, caplog):
+    folder = tmp_path.resolve()
+    if isinstance(error, BadRequest):
+        error = BadRequest(f"{folder}/x.zip is damaged")
+
+    async def run() -> dict:
+        socket = _FakeSocket(CHOOSE)
+        serving = asyncio.create_task(session_of(socket, _FakeService(error), folder=folder).serve())
+        (answer,) = await socket.until(1)
+        socket.may_leave.set()
+        await serving
+        return answer
+
+    answer = asyncio.run(run())
+    assert answer["id"] == 1
+    assert answer["error"].endswith(said)
+    assert "secret" not in answer["error"]
+    assert str(folder) not in answer["error"]
+    assert answer.get("failed", False) is is_failure
+    assert any("request 1 failed" in message for message in caplog.messages) is is_failure
+
+
+def test_a_page_that_leaves_ends_its_session_and_its_requests():
+    async def run() -> _FakeService:
+        solution = SimpleNamespace(lower=-1, upper=2, action_bounds={0: (-1, 2)}, nodes=5, is_exact=False)
+        socket, service = _FakeSocket(ANALYSE), _FakeService(solutions=(solution,), is_endless=True)
+        session = session_of(socket, service)
+        serving = asyncio.create_task(session.serve())
+        await socket.until(1)
+        socket.is_shut = True
+        socket.may_leave.set()
+        await asyncio.wait_for(serving, 10)
+        await asyncio.sleep(0.01)
+        assert not session._tasks
+        assert socket.codes == []
+        return service
+
+    assert asyncio.run(run()).cancelled == 1
+
+
+def test_an_analysis_adds_up_its_slices_and_repeats_the_last_bounds_at_its_end():
+    solutions = tuple(
+        SimpleNamespace(
+            lower=-n, upper=n, action_bounds={1: (-n, n), 4: (0, n)}, nodes=10 * n, is_exact=n == 1
+        )
+        for n in (3, 2, 1)
+    )
+
+    async def run(service: _FakeService, count: int) -> list[dict]:
+        socket = _FakeSocket(ANALYSE)
+        serving = asyncio.create_task(session_of(socket, service).serve())
+        answers = await socket.until(count)
+        socket.may_leave.set()
+        await serving
+        return answers
+
+    answers = asyncio.run(run(_FakeService(solutions=solutions), 4))
+    seconds = [answer.pop("seconds") for answer in answers]
+    assert seconds == sorted(seconds)
+    assert 0 <= seconds[0] <= seconds[-1] < 60
+    bounds = [
+        {
+            "id": 1,
+            "lower": -n,
+            "upper": n,
+            "actions": {"1": [-n, n], "4": [0, n]},
+            "nodes": nodes,
+            "exact": n == 1,
+        }
+        for n, nodes in ((3, 30), (2, 50), (1, 60))
+    ]
+    assert answers == [*bounds, {**bounds[-1], "done": True}]
+    assert asyncio.run(run(_FakeService(), 1)) == [{"id": 1, "done": True}]
+
+
+def test_requests_that_come_together_are_all_answered():
+    cancel = {"do": "cancel", "of": 1}
+
+    async def run(*requests: object, service: _FakeService) -> dict[int, dict]:
+        socket = _FakeSocket(*requests)
+        serving = asyncio.create_task(session_of(socket, service).serve())
+        answers = await asyncio.wait_for(socket.until(len(requests)), 20)
+        socket.may_leave.set()
+        await serving
+        return {answer["id"]: answer for answer in answers}
+
+    requests = (json.dumps(CHOOSE).encode(), {"id": 2, "do": "about"}, {"id": 3, **cancel})
+    answers = asyncio.run(run(*requests, service=_FakeService()))
+    assert 0 <= answers[1].pop("seconds") < 60
+    assert answers[1] == {"id": 1, "action": 3, "done": True}
+    assert answers[2] == {"id": 2, "version": "1", "done": True}
+    assert answers[3] == {"id": 3, "cancelled": False}
+    answers = asyncio.run(run(ANALYSE, {"id": 3, **cancel}, service=_FakeService(is_endless=True)))
+    assert answers[1] == {"id": 1, "cancelled": True, "done": True}
+    assert answers[3] == {"id": 3, "cancelled": True}
+
+
+def test_a_session_of_errors_alone_is_closed_by_the_policy():
+    async def run() -> tuple[list[dict], list[int]]:
+        socket = _FakeSocket(*['{"id": 7}'] * 250)
+        await session_of(socket, _FakeService(), Limits(a_second=10_000)).serve()
+        return socket.answers, socket.codes
+
+    answers, codes = asyncio.run(run())
+    assert (len(answers), codes) == (200, [1008])
+    assert {answer["id"] for answer in answers} == {7}
+
+
+def test_the_limits_of_a_page_are_those_that_are_documented(server):
+    assert Limits() == Limits(10.0, 10, 20_000, 600.0, 256, 8, 20, 16_384)
+    limits = httpx.get(f"http://{server}/api/about").json()["limits"]
+    assert limits == {**asdict(Limits()), "a_second": 10_000, "sessions": 120}
+
+
+def test_an_error_of_ours_is_answered_without_its_text(server, monkeypatch):
+    def fail(_: object) -> None:
+        raise RuntimeError("a secret")
+
+    monkeypatch.setattr(requests, "checkpoints_in", fail)
+    answer = httpx.get(f"http://{server}/api/about")
+    assert answer.status_code == 400
+    assert "error" in answer.json()
+    assert "secret" not in answer.text
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"

@@ -1,4 +1,4 @@
-"""Run units.mjs in node, the unit tests of the page's modules."""
+"""Run the unit tests of the page's modules in node."""
 
 import os
 import subprocess
@@ -8,11 +8,12 @@ import pytest
 from page_in_node import FOLDER, NODE
 
 
-def test_the_units_of_the_page() -> None:
+@pytest.mark.parametrize("file", ["units.mjs", "parts.mjs", "app.mjs"])
+def test_the_units_of_the_page(file: str) -> None:
     if NODE is None:
         pytest.skip("no node on this machine")
     done = subprocess.run(
-        [NODE, "--test", "--test-reporter=tap", str(Path(__file__).with_name("units.mjs"))],
+        [NODE, "--test", "--test-reporter=tap", str(Path(__file__).with_name(file))],
         env=os.environ | {"FOLDER": str(FOLDER)},
         capture_output=True,
         text=True,

@@ -230,7 +230,7 @@ def digest_of_kernels() -> str:
     """Hash the sources of the exports, of every kernel they call, and the constants in them."""
     parts: dict[str, str] = {}
     for file in (_COMPILE, Path(inspect.getfile(exports))):
-        parts[file.name] = ast.unparse(_without_docstrings(ast.parse(file.read_text())))
+        parts[file.name] = ast.unparse(_without_docstrings(ast.parse(file.read_text("utf-8"))))
     parts["kernel"] = ast.unparse(_without_docstrings(ast.parse(inspect.getsource(kernel))))
     for function in (*exports.EXPORTS, *exports.PROVIDED.values()):
         _add_function(function, parts)

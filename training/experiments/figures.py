@@ -88,7 +88,7 @@ def ruleset_configs() -> list[Path]:
     return [
         path
         for path in sorted(CONFIGS.glob("*.yaml"))
-        if path.stem.startswith(str((yaml.safe_load(path.read_text()) or {}).get("ruleset", "-")))
+        if path.stem.startswith(str((yaml.safe_load(path.read_text("utf-8")) or {}).get("ruleset", "-")))
     ]
 
 

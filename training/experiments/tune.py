@@ -51,7 +51,7 @@ class Tuning:
         measured: int | None = None
         self._kept = self.folder / "tuning.json"
         self.runs: dict[str, dict[str, Any]] = {}
-        self._file = path.read_text()
+        self._file = path.read_text("utf-8")
         if self._kept.exists():
             known = json.loads(self._kept.read_text())
             if known["minutes"] != minutes:
@@ -101,7 +101,7 @@ class Tuning:
         name = str(config.name)
         if name in self.runs:
             return True
-        if self._file != self.path.read_text():
+        if self._file != self.path.read_text("utf-8"):
             raise InvalidConfig(
                 f"{self.path} has changed since the runs in {self.folder} were made, so new runs cannot be "
                 "compared with them; choose another --folder"

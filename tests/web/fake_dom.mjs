@@ -1,0 +1,104 @@
+// The part of the DOM that the page's modules use, for tests in node.
+
+export class FakeElement {
+  constructor(name) {
+    this.name = name;
+    this.attributes = new Map();
+    this.children = [];
+    this.parentElement = null;
+    this.listeners = {};
+    this.dataset = {};
+    this.animations = [];
+    this.removals = 0;
+    this.clientWidth = 0;
+    this.properties = new Map();
+    this.style = { setProperty: (name, value) => this.properties.set(name, value) };
+    const classes = new Set();
+    this.classList = {
+      add: (one) => classes.add(one),
+      contains: (one) => classes.has(one),
+      toggle: (one, isOn) => (isOn ? classes.add(one) : classes.delete(one)),
+    };
+  }
+
+  get textContent() {
+    return this.children.map((child) => child.textContent ?? child).join("");
+  }
+  set textContent(text) {
+    this.replaceChildren(String(text));
+  }
+
+  get id() {
+    return this.getAttribute("id") ?? "";
+  }
+  set id(id) {
+    this.setAttribute("id", id);
+  }
+
+  setAttribute = (name, value) => void this.attributes.set(name, String(value));
+  getAttribute = (name) => this.attributes.get(name) ?? null;
+  hasAttribute = (name) => this.attributes.has(name);
+
+  append(...children) {
+    for (const child of children) {
+      child.remove?.(false);
+      if (child instanceof FakeElement) child.parentElement = this;
+      this.children.push(child instanceof FakeElement ? child : String(child));
+    }
+  }
+  replaceChildren(...children) {
+    for (const child of this.children) if (child instanceof FakeElement) child.parentElement = null;
+    this.children = [];
+    this.append(...children);
+  }
+  remove(isCounted = true) {
+    if (isCounted) this.removals += 1;
+    if (!this.parentElement) return;
+    this.parentElement.children = this.parentElement.children.filter((child) => child !== this);
+    this.parentElement = null;
+  }
+  /** Only "[name=value]" selectors. */
+  querySelector(selector) {
+    const [, name, value] = /^\[([\w-]+)=(\w+)\]$/.exec(selector);
+    return this.all().find((one) => one.getAttribute(name) === value) ?? null;
+  }
+  all() {
+    return this.children.flatMap((child) => (child instanceof FakeElement ? [child, ...child.all()] : []));
+  }
+
+  addEventListener(kind, listener, isCapturing = false) {
+    (this.listeners[kind] ??= []).push({ listener, isCapturing });
+  }
+  fire(kind, event = {}) {
+    for (const { listener } of this.listeners[kind] ?? []) listener(event);
+  }
+  click = () => this.fire("click");
+  focus(options) {
+    document.activeElement = this;
+    this.focusOptions = options;
+  }
+  animate(frames, options) {
+    this.animations.push({ frames, options });
+  }
+}
+
+export function useFakeDom() {
+  globalThis.document = {
+    baseURI: "http://here:1/page/",
+    activeElement: null,
+    body: new FakeElement("body"),
+    createElement: (name) => new FakeElement(name),
+    createElementNS: (space, name) => Object.assign(new FakeElement(name), { space }),
+  };
+  globalThis.window = { innerWidth: 1000 };
+  globalThis.ResizeObserver = class {
+    static all = [];
+    constructor(changed) {
+      this.changed = changed;
+      ResizeObserver.all.push(this);
+    }
+    observe(element) {
+      this.element = element;
+    }
+  };
+}

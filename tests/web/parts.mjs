@@ -1,0 +1,668 @@
+// Elements, the board, value networks and the worker without a browser: FOLDER=mancala_env/web node --test parts.mjs
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { deflateRawSync } from "node:zlib";
+import { FakeElement, useFakeDom } from "./fake_dom.mjs";
+
+useFakeDom();
+const folder = pathToFileURL(`${process.env.FOLDER}/`);
+const at = (name) => import(new URL(name, folder));
+const read = (name) => fs.readFileSync(new URL(name, folder));
+const realTimeout = globalThis.setTimeout;
+const soon = (milliseconds = 0) => new Promise((resolve) => realTimeout(resolve, milliseconds));
+
+const texts = await at("texts.js");
+texts.useTexts(JSON.parse(read("texts/en.json")));
+const { t } = texts;
+const { download, field, h, select } = await at("dom.js");
+const { BoardView, draw, picture } = await at("board.js");
+const { describe, Layout, UprightLayout } = await at("scene.js");
+const { steps, timelineOf } = await at("motion.js");
+const { measures } = await at("measures.js");
+const { Engine } = await at("engine.js");
+const { isShipped, networkOf, readNetwork } = await at("networks.js");
+const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
+const LATE = "layli_goobalay 0,3,0,0,0,2/1,0,2,0,0,1 19-20 S";
+const attributesOf = (element) => Object.fromEntries(element.attributes);
+
+// Elements
+
+test("an element has attributes, properties, listeners and children", () => {
+  let clicks = 0;
+  const child = h("b", {}, "bold");
+  const made = h("input", { class: "big", disabled: true, hidden: false, title: null, alt: undefined, min: 0, value: 7, checked: false, htmlFor: "x", onclick: () => { clicks += 1; } },
+    "text", 0, null, undefined, false, [child, ["deep"]].flat());
+  assert.equal(made.name, "input");
+  assert.deepEqual(attributesOf(made), { class: "big", disabled: "", min: "0" });
+  assert.deepEqual([made.value, made.checked, made.htmlFor], [7, false, "x"]);
+  assert.deepEqual(made.children, ["text", "0", child, "deep"]);
+  made.click();
+  assert.equal(clicks, 1);
+  assert.deepEqual(attributesOf(h("p")), {});
+});
+
+test("a field labels its control, and each control has a name of its own", () => {
+  const one = h("input"), other = Object.assign(h("input"), { id: "mine" }), third = h("input");
+  const [first, second, hinted] = [field("One", one), field("Other", other), field("Third", third, { hint: "a hint" })];
+  assert.equal(first.getAttribute("class"), "field");
+  assert.equal(other.id, "mine");
+  assert.match(one.id, /^field-\d+$/);
+  assert.notEqual(one.id, third.id);
+  for (const [made, control, words] of [[first, one, "One"], [second, other, "Other"], [hinted, third, "Third"]]) {
+    assert.equal(made.children[0].getAttribute("for"), control.id);
+    assert.equal(made.children[0].textContent, words);
+    assert.equal(made.children[1], control);
+  }
+  assert.equal(first.children.length, 2);
+  assert.equal(one.hasAttribute("aria-describedby"), false);
+  assert.equal(hinted.children[2].textContent, "a hint");
+  assert.equal(third.getAttribute("aria-describedby"), hinted.children[2].getAttribute("id"));
+});
+
+test("a choice has its options, and says what was chosen", () => {
+  const chosen = [];
+  const made = select([["a", "One"], ["b", "Two"]], "b", (value) => chosen.push(value));
+  assert.equal(made.value, "b");
+  assert.deepEqual(made.children.map((option) => [option.value, option.textContent]), [["a", "One"], ["b", "Two"]]);
+  made.value = "a";
+  made.fire("change");
+  assert.deepEqual(chosen, ["a"]);
+  select([["a", "One"]], "a").fire("change"); // nobody listens
+});
+
+test("a download is clicked, taken from the page, and its text is released later", async () => {
+  const clicked = [], released = [], waits = [];
+  const { createObjectURL, revokeObjectURL } = URL;
+  const blobs = [];
+  URL.createObjectURL = (blob) => (blobs.push(blob), "blob:1");
+  URL.revokeObjectURL = (url) => released.push(url);
+  globalThis.setTimeout = (act, milliseconds) => waits.push({ act, milliseconds });
+  document.body.append = function (link) {
+    link.click = () => clicked.push(link);
+    FakeElement.prototype.append.call(this, link);
+  };
+  try {
+    download("game.txt", "text é");
+  } finally {
+    globalThis.setTimeout = realTimeout;
+    delete document.body.append;
+    Object.assign(URL, { createObjectURL, revokeObjectURL });
+  }
+  assert.equal(clicked.length, 1);
+  assert.deepEqual(attributesOf(clicked[0]), { href: "blob:1", download: "game.txt" });
+  assert.equal(await blobs[0].text(), "text é");
+  assert.equal(blobs[0].type, "text/plain;charset=utf-8");
+  assert.deepEqual(document.body.children, []);
+  assert.deepEqual([released, waits.map((wait) => wait.milliseconds)], [[], [10_000]]);
+  URL.revokeObjectURL = (url) => released.push(url);
+  waits[0].act();
+  URL.revokeObjectURL = revokeObjectURL;
+  assert.deepEqual(released, ["blob:1"]);
+});
+
+// The board
+
+test("each kind of shape is drawn with its numbers, colours and name", () => {
+  const parent = new FakeElement("g");
+  const paint = { fill: "board", stroke: "hole_edge", line: 1.55, name: "last" };
+  const painted = { fill: "var(--m-board)", stroke: "var(--m-hole_edge)", "stroke-width": "1.6", "data-name": "last" };
+  const disc = draw({ kind: "disc", x: 1.26, y: 2, r: 3.14, dashed: true, ...paint }, parent);
+  assert.deepEqual([disc.name, attributesOf(disc)], ["circle", { cx: "1.3", cy: "2", r: "3.1", "stroke-dasharray": "5 4", ...painted }]);
+  assert.equal(disc.space, "http://www.w3.org/2000/svg");
+  const plain = draw({ kind: "disc", x: 1, y: 2, r: 3, fill: "", stroke: "", line: 2, dashed: false, name: "" }, parent);
+  assert.deepEqual(attributesOf(plain), { cx: "1", cy: "2", r: "3", fill: "none" });
+  const box = draw({ kind: "box", x: 1, y: 2, width: 3.33, height: 4, r: 5, ...paint }, parent);
+  assert.deepEqual([box.name, attributesOf(box)], ["rect", { x: "1", y: "2", width: "3.3", height: "4", rx: "5", ...painted }]);
+  const points = [[1, 2.22], [3, 4]];
+  const [polygon, polyline] = [true, false].map((closed) => draw({ kind: "outline", points, closed, ...paint }, parent));
+  assert.deepEqual([polygon.name, polyline.name], ["polygon", "polyline"]);
+  assert.deepEqual(attributesOf(polygon), { points: "1,2.2 3,4", ...painted });
+  const words = { kind: "words", x: 1, y: 2, text: "hello", size: 12.34, anchor: "start", fill: "ink", name: "" };
+  const said = draw({ ...words, bold: true }, parent), thin = draw({ ...words, bold: false }, parent);
+  const wanted = { x: "1", y: "2", "font-size": "12.3", "text-anchor": "start", fill: "var(--m-ink)" };
+  assert.deepEqual([said.name, attributesOf(said), said.textContent], ["text", { ...wanted, "font-weight": "700" }, "hello"]);
+  assert.deepEqual(attributesOf(thin), wanted);
+  assert.deepEqual(parent.children, [disc, plain, box, polygon, polyline, said, thin]);
+  draw({ ...words, bold: false }); // without a parent
+});
+
+test("a static picture has every shape of the scene", () => {
+  const game = engine.fromText(LATE);
+  const svg = picture(game, { last: [1] });
+  const scene = describe(new Layout(game.ruleset), game, { last: [1] });
+  assert.equal(svg.name, "svg");
+  assert.deepEqual(attributesOf(svg), { viewBox: `0 0 ${scene.width} ${scene.height}`, class: "mancala", "aria-hidden": "true" });
+  assert.equal(svg.children.length, scene.shapes.length);
+  assert.equal(picture(game).children.length, describe(new Layout(game.ruleset), game, {}).shapes.length);
+});
+
+/** A board in a room of a width: {view, place, room, pressed}. */
+function board(width = 1200) {
+  const room = new FakeElement("section"), place = new FakeElement("div"), pressed = [];
+  room.clientWidth = width;
+  room.append(place);
+  const view = new BoardView(place, { onHole: (hole) => pressed.push(hole) });
+  return { view, place, room, pressed, observer: ResizeObserver.all.at(-1), buttons: () => byHole(view) };
+}
+const byHole = (view) => [...view.holes.children].sort((a, b) => a.dataset.hole - b.dataset.hole);
+const place = ([x, y]) => [String(Math.round(x * 10) / 10), String(Math.round(y * 10) / 10)];
+const lying = (view) => view.seeds.children.map((circle) => [circle.getAttribute("cx"), circle.getAttribute("cy")].join()).sort();
+
+/** Where the seeds of a position lie. */
+function wantedSeeds(layout, { ruleset, seeds, stores }) {
+  const holes = seeds.flatMap((number, hole) => Array.from({ length: number }, (_, n) => place(layout.seed(hole, n)).join()));
+  const trays = stores.flatMap((number, player) => Array.from({ length: number }, (_, n) => place(layout.traySeed(player, n)).join()));
+  assert.equal(ruleset.numHoles, seeds.length);
+  return [...holes, ...trays].sort();
+}
+
+function assertShows(view, game, Kind = Layout) {
+  const layout = new Kind(game.ruleset);
+  assert.deepEqual(lying(view), wantedSeeds(layout, game));
+  const heaps = [...game.seeds, ...game.stores];
+  assert.deepEqual(view.numbers.children.map((number) => number.textContent), heaps.map(String));
+  view.numbers.children.forEach((number, n) => {
+    const isStore = n >= game.seeds.length;
+    const [x, y] = place(isStore ? layout.trayNumber(n - game.seeds.length) : layout.number(n));
+    assert.deepEqual([number.getAttribute("x"), number.getAttribute("y")], [x, y]);
+    assert.equal(number.getAttribute("fill"), heaps[n] || isStore ? "var(--m-ink)" : "var(--m-faint)");
+    assert.equal(number.getAttribute("data-name"), isStore ? `store-${n - game.seeds.length}` : `number-${n}`);
+    assert.equal(number.getAttribute("font-size"), String(measures.count));
+  });
+  const scene = describe(layout, game, { withSeeds: false });
+  assert.equal(view.base.children.length, scene.shapes.filter(({ name }) => !["last", "hand", "value", "arrow"].includes(name)).length);
+}
+
+test("a board shows every seed, number and button of a position", () => {
+  const { view, place: element, buttons } = board();
+  assert.equal(view.ruleset, undefined);
+  assert.equal(view.isMoving, false);
+  view.mark({ legal: [1] }); // nothing is shown so far
+  const game = engine.fromText(LATE), layout = new Layout(game.ruleset);
+  view.show(game, { legal: game.legal, values: { 1: "+2" }, name: (hole) => (hole === 5 ? "the best" : "") });
+  assert.equal(view.ruleset, game.ruleset);
+  assertShows(view, game);
+  assert.equal(view.svg.getAttribute("viewBox"), `0 0 ${layout.width} ${layout.height}`);
+  assert.equal(element.classList.contains("board"), true);
+  assert.equal(element.classList.contains("upright"), false);
+  assert.deepEqual(Object.fromEntries(element.properties), { "--width": String(layout.width), "--height": String(layout.height) });
+  assert.equal(element.style.aspectRatio, `${layout.width} / ${layout.height}`);
+  assert.equal(view.holes.getAttribute("aria-label"), t("board.label"));
+  assert.deepEqual(view.holes.children.map((button) => button.dataset.hole), [11, 10, 9, 8, 7, 6, 0, 1, 2, 3, 4, 5]);
+  assert.deepEqual(buttons().map((button) => button.tabIndex), [0, ...Array(11).fill(-1)]);
+  const radius = measures.hole + 4;
+  buttons().forEach((button, hole) => {
+    const [x, y] = layout.hole(hole);
+    assert.deepEqual([button.style.left, button.style.top, button.style.width, button.style.height],
+      [x - radius, y - radius, 2 * radius, 2 * radius].map((length, n) => `${(100 * length) / (n % 2 ? layout.height : layout.width)}%`));
+    assert.equal(button.classList.contains("legal"), game.legal.includes(hole));
+    assert.equal(button.getAttribute("aria-disabled"), String(!game.legal.includes(hole)));
+    assert.equal(button.type, "button");
+  });
+  const label = (hole) => buttons()[hole].getAttribute("aria-label");
+  const seeds = (hole, number) => t("hole.seeds", { hole, seeds: t(number === 1 ? "seeds.one" : "seeds.many", { number }) });
+  assert.equal(label(0), seeds("S1", 0));
+  assert.equal(label(1), [seeds("S2", 3), t("hole.legal"), t("hole.value", { value: "+2" })].join(", "));
+  assert.equal(label(5), [seeds("S6", 2), t("hole.legal"), "the best"].join(", "));
+  assert.equal(label(6), seeds("N1", 1));
+  view.mark({ legal: [1] }); // the other options stay
+  assert.equal(label(5), [seeds("S6", 2), "the best"].join(", "));
+  view.show(game);
+  assert.equal(label(1), seeds("S2", 3));
+  const owned = engine.fromText("leyla 0,7n,4,0,4,2/0,1,6,4,7n,7 6-0 N");
+  view.show(owned);
+  assertShows(view, owned);
+  assert.ok(label(1).startsWith(`${seeds("S2", 7)}, `) && label(1).includes("North"));
+});
+
+test("a hole is pressed, and the arrow keys walk the board as it is drawn", () => {
+  const { view, pressed, buttons } = board();
+  view.show(engine.newGame("layli_goobalay"));
+  buttons()[2].click();
+  assert.deepEqual(pressed, [2]);
+  assert.deepEqual(buttons().map((button, hole) => button.tabIndex === 0 && hole).filter(Number.isInteger), [2]);
+  let kept = 0;
+  const walk = (hole, key, more = {}) => {
+    buttons()[hole].fire("keydown", { key, preventDefault: () => { kept += 1; }, stopPropagation: () => { kept += 100; }, ...more });
+    return view.focused;
+  };
+  view.focus(2);
+  assert.deepEqual([view.focused, buttons()[2].focusOptions], [2, { preventScroll: true }]);
+  assert.equal(walk(2, "ArrowRight"), 3);
+  assert.equal(walk(3, "ArrowLeft"), 2);
+  assert.equal(walk(2, "ArrowUp"), 9);
+  assert.equal(walk(9, "ArrowLeft"), 10);
+  assert.equal(walk(10, "ArrowDown"), 1);
+  assert.equal(kept, 505);
+  assert.equal(walk(1, "ArrowDown"), 1); // the edge
+  assert.equal(walk(0, "ArrowLeft"), 1);
+  assert.equal(kept, 707);
+  for (const more of [{ altKey: true }, { ctrlKey: true }, { metaKey: true }]) assert.equal(walk(1, "ArrowRight", more), 1);
+  assert.equal(walk(1, "Enter"), 1);
+  assert.equal(kept, 707); // left to the browser
+  assert.equal(buttons()[1].tabIndex, 0);
+  view.show(engine.newGame(engine.ownRuleset({ name: "narrow", row_width: 2 })));
+  assert.equal(buttons().length, 4);
+  assert.equal(buttons()[1].tabIndex, 0);
+  buttons()[3].click();
+  view.show(engine.newGame(engine.ownRuleset({ name: "narrower", row_width: 2, seeds_per_hole: 2 })));
+  assert.equal(buttons()[3].tabIndex, 0); // the last hole is still there
+  view.focus();
+  assert.equal(view.focused, 3);
+  document.activeElement = null;
+  assert.equal(view.focused, -1);
+});
+
+test("a board that is too narrow is drawn upright, and keeps the focus", () => {
+  const game = engine.newGame("leyla"), { width } = new Layout(game.ruleset);
+  const { view, place: element, room, observer, buttons } = board(0.61 * width);
+  assert.equal(observer.element, room);
+  observer.changed(); // before anything is shown
+  view.show(game);
+  assert.equal(element.classList.contains("upright"), true);
+  assertShows(view, game, UprightLayout);
+  view.focus(4);
+  room.clientWidth = 0.62 * width;
+  observer.changed();
+  assert.equal(element.classList.contains("upright"), false);
+  assertShows(view, game);
+  assert.deepEqual([view.focused, buttons()[4].tabIndex], [4, 0]);
+  const before = buttons();
+  room.clientWidth = width;
+  observer.changed(); // still wide enough
+  assert.deepEqual(buttons(), before);
+  room.clientWidth = 0; // not on the screen
+  observer.changed();
+  assert.deepEqual(buttons(), before);
+  document.activeElement = null;
+  room.clientWidth = 100;
+  observer.changed();
+  assert.equal(element.classList.contains("upright"), true);
+  assert.equal(view.focused, -1); // it is not taken
+  const alone = new FakeElement("div");
+  window.innerWidth = 100;
+  new BoardView(alone).show(game); // without a parent, the window is the room
+  assert.equal(ResizeObserver.all.at(-1).element, alone);
+  assert.equal(alone.classList.contains("upright"), true);
+  window.innerWidth = 1000;
+});
+
+/** Play a turn with timers that the test lets pass: {moving, tick, waits}. */
+function animated(view, before, action, speed) {
+  const waits = [];
+  globalThis.setTimeout = (act, milliseconds) => waits[waits.push({ act, milliseconds }) - 1];
+  globalThis.clearTimeout = (wait) => { wait.isCleared = true; };
+  const after = before.after(action), moving = view.move(before, timelineOf(before, action), after, speed);
+  const tick = async () => {
+    waits.at(-1).act();
+    await soon();
+  };
+  return { moving, after, waits, tick };
+}
+const realClear = globalThis.clearTimeout;
+const restore = () => Object.assign(globalThis, { setTimeout: realTimeout, clearTimeout: realClear });
+
+test("a turn is animated step by step, and no seed is lost on the way", async () => {
+  const { view } = board(), before = engine.newGame("layli_goobalay");
+  const film = steps(before, timelineOf(before, 3), 0.1);
+  const { moving, after, waits, tick } = animated(view, before, 3, [0.1, 1e6]);
+  try {
+    for (const [n, step] of film.entries()) {
+      assert.equal(view.isMoving, true);
+      assert.equal(waits.length, n + 1);
+      assert.ok(Math.abs(waits.at(-1).milliseconds - 1000 * step.seconds) < 1e-6);
+      assert.equal(view.seeds.children.length, 48);
+      assert.deepEqual(view.numbers.children.map((number) => Number(number.textContent)), [...step.state.seeds, ...step.state.stores]);
+      view.mark({ legal: [0] }); // not while a turn is shown
+      const isInHand = step.source >= 0 || step.event.kind === "own";
+      assert.equal(view.overlay.children.length > 0, isInHand, `${n} ${step.event.kind}`);
+      const said = view.base.querySelector("[data-name=caption]").textContent;
+      if (n === 1) assert.match(said, /South sows S4/);
+      await tick();
+    }
+    await moving;
+  } finally {
+    restore();
+  }
+  assert.equal(view.isMoving, false);
+  assertShows(view, after);
+  const flown = view.seeds.children.flatMap(({ animations }) => animations);
+  assert.ok(flown.length >= film.filter(({ event }) => event.kind === "drop").length);
+  for (const { frames, options } of flown) {
+    assert.equal(options.easing, "ease-in-out");
+    assert.ok(film.some(({ seconds }) => Math.abs(options.duration - 950 * seconds) < 1e-6));
+    assert.match(frames[0].transform, /^translate\(-?[\d.e-]+px, -?[\d.e-]+px\)$/);
+    assert.equal(frames[1].transform, "none");
+  }
+});
+
+test("a seed flies from where it lay", async () => {
+  const { view } = board(), before = engine.fromText(LATE), layout = new Layout(before.ruleset);
+  const { moving, waits, tick } = animated(view, before, 5, [0.1, 1e6]);
+  try {
+    const [seed] = view.seeds.children.slice(-1);
+    while (!view.seeds.children.some(({ animations }) => animations.length)) await tick();
+    const flying = view.seeds.children.at(-1), [{ frames }] = flying.animations;
+    const [, dx, dy] = /translate\((.*)px, (.*)px\)/.exec(frames[0].transform).map(Number);
+    const end = [Number(flying.getAttribute("cx")), Number(flying.getAttribute("cy"))];
+    const from = [end[0] + dx, end[1] + dy];
+    const near = [0, 1].map((n) => layout.seed(5, n)).some(([x, y]) => Math.abs(x - from[0]) < 0.2 && Math.abs(y - from[1]) < 0.2);
+    assert.ok(near, `${from}`);
+    assert.ok(seed);
+    view.skip();
+    assert.equal(waits.at(-1).isCleared, true);
+    await moving;
+  } finally {
+    restore();
+  }
+});
+
+test("the time of a turn is limited, and a click shows its end at once", async () => {
+  const { view, place: element } = board(), before = engine.newGame("layli_goobalay");
+  const film = steps(before, timelineOf(before, 3), 1);
+  const most = film.at(-1).start / 4;
+  let { moving, after, waits, tick } = animated(view, before, 3, [1, most]);
+  try {
+    assert.ok(Math.abs(waits[0].milliseconds - 250 * film[0].seconds) < 1e-6);
+    await tick();
+    const [{ listener, isCapturing }] = element.listeners.click;
+    assert.equal(isCapturing, true); // before the hole that is clicked
+    listener();
+    await moving;
+    assert.equal(waits.length, 2);
+    assert.equal(view.isMoving, false);
+    assertShows(view, after);
+    // Without animation
+    ({ moving, after, waits, tick } = animated(view, after, after.legal[0], [0, 10]));
+    await moving;
+    assert.equal(waits.length, 0);
+    assertShows(view, after);
+    // Another turn begins meanwhile: the first does not show its end.
+    const first = animated(view, before, 3, [1, 1e6]);
+    ({ moving, after, waits, tick } = animated(view, engine.newGame("leyla"), 0, [1, 1e6]));
+    assert.equal(first.waits.at(-1).isCleared, true);
+    await first.moving;
+    assert.equal(view.ruleset.name, "leyla");
+    assert.equal(view.isMoving, true);
+    view.skip();
+    await moving;
+    assertShows(view, after);
+  } finally {
+    restore();
+  }
+  view.skip(); // nothing moves
+});
+
+// Files
+
+let fetched = () => {};
+let failing = "mancala.wasm"; // when the worker starts
+globalThis.fetch = async (url) => {
+  fetched(String(url));
+  if (failing && String(url).endsWith(failing)) throw new Error("no connection");
+  const content = fs.readFileSync(fileURLToPath(url));
+  return { ok: true, json: async () => JSON.parse(content), arrayBuffer: async () => bytesOf(content) };
+};
+
+// Value networks
+
+const bytesOf = (...parts) => {
+  const all = Buffer.concat(parts.map((part) => Buffer.from(part)));
+  return all.buffer.slice(all.byteOffset, all.byteOffset + all.length);
+};
+
+/** A zip file. Local headers have an extra field of another length than the directory, which has comments. */
+function zipOf(members, { isPacked = true, comment = "", size } = {}) {
+  const locals = [], entries = [];
+  let offset = 0;
+  for (const [name, content] of Object.entries(members)) {
+    const packed = isPacked ? deflateRawSync(content) : Buffer.from(content), method = isPacked ? 8 : 0;
+    const local = Buffer.alloc(30), entry = Buffer.alloc(46);
+    local.writeUInt32LE(0x04034b50, 0);
+    local.writeUInt16LE(method, 8);
+    local.writeUInt16LE(name.length, 26);
+    local.writeUInt16LE(5, 28);
+    entry.writeUInt32LE(0x02014b50, 0);
+    entry.writeUInt16LE(method, 10);
+    entry.writeUInt32LE(packed.length, 20);
+    entry.writeUInt32LE(size ?? content.length, 24);
+    entry.writeUInt16LE(name.length, 28);
+    entry.writeUInt16LE(3, 30);
+    entry.writeUInt16LE(4, 32);
+    entry.writeUInt32LE(offset, 42);
+    locals.push(local, Buffer.from(name), Buffer.from("extra"), packed);
+    entries.push(entry, Buffer.from(name), Buffer.from("ext"), Buffer.from("note"));
+    offset += 30 + name.length + 5 + packed.length;
+  }
+  const end = Buffer.alloc(22);
+  end.writeUInt32LE(0x06054b50, 0);
+  end.writeUInt16LE(Object.keys(members).length, 10);
+  end.writeUInt32LE(offset, 16);
+  end.writeUInt16LE(comment.length, 20);
+  return bytesOf(...locals, ...entries, end, Buffer.from(comment));
+}
+
+/** A safetensors file. */
+function tensorsOf(arrays, metadata) {
+  let at = 0;
+  const header = metadata ? { __metadata__: metadata } : {};
+  for (const [name, content] of Object.entries(arrays)) header[name] = { dtype: "F32", shape: [content.length / 4], data_offsets: [at, (at += content.length)] };
+  const text = Buffer.from(JSON.stringify(header)), length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(text.length), 0);
+  return bytesOf(length, text, ...Object.values(arrays));
+}
+
+const numbers = (weights) => [...new Uint8Array(weights)];
+const WEIGHTS = Buffer.from([1, 2, 3, 4, 5, 6, 7, 8]);
+const IDENTITY = Buffer.from(JSON.stringify({ ruleset: { name: "leyla" } }));
+
+test("a file of plain numbers is a network of a ruleset that it does not name", async () => {
+  const found = await readNetwork(bytesOf(WEIGHTS));
+  assert.deepEqual([numbers(found.weights), found.ruleset], [[...WEIGHTS], null]);
+  assert.deepEqual(numbers((await readNetwork(bytesOf([1, 2, 3, 4]))).weights), [1, 2, 3, 4]);
+  assert.equal(await readNetwork(bytesOf([])), null);
+  assert.equal(await readNetwork(bytesOf([1, 2, 3, 4, 5])), null);
+  const long = bytesOf([0x50, 0x4b, 3, 4], new Uint8Array(18)); // too short for a zip file
+  assert.equal(await readNetwork(long), null);
+});
+
+test("a network is read from a checkpoint, packed or not", async () => {
+  const other = { "policy.pth": Buffer.alloc(300, 7) };
+  for (const isPacked of [true, false])
+    for (const comment of ["", "a comment of the file"]) {
+      const found = await readNetwork(zipOf({ ...other, "value_network.f32": WEIGHTS, "identity.json": IDENTITY }, { isPacked, comment }));
+      assert.deepEqual([numbers(found.weights), found.ruleset], [[...WEIGHTS], "leyla"]);
+      const nameless = await readNetwork(zipOf({ "value_network.f32": WEIGHTS, ...other }, { isPacked, comment }));
+      assert.deepEqual([numbers(nameless.weights), nameless.ruleset], [[...WEIGHTS], null]);
+      assert.equal(await readNetwork(zipOf(other, { isPacked, comment })), null);
+    }
+  const plain = await readNetwork(zipOf({ "value_network.f32": WEIGHTS, "identity.json": Buffer.from("{}") }));
+  assert.equal(plain.ruleset, null);
+  assert.deepEqual(numbers((await readNetwork(zipOf({ "value_network.f32": WEIGHTS }, { size: 50_000_000 }))).weights), [...WEIGHTS]);
+  await assert.rejects(readNetwork(zipOf({ "value_network.f32": WEIGHTS }, { size: 50_000_001 })), /50 MB/);
+});
+
+test("the parts of a grown network are joined in their order", async () => {
+  const parts = { bias: [9, 9, 9, 9], unit_weights: [7, 8, 7, 8], embeddings: [1, 2, 3, 4, 5, 6, 7, 8], unit_biases: [5, 6, 5, 6], more: [0, 0, 0, 0] };
+  const arrays = Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, Buffer.from(part)]));
+  const joined = [...parts.embeddings, ...parts.unit_biases, ...parts.unit_weights, ...parts.bias];
+  const named = await readNetwork(tensorsOf(arrays, { ruleset: JSON.stringify({ name: "gabata_i" }) }));
+  assert.deepEqual([numbers(named.weights), named.ruleset], [joined, "gabata_i"]);
+  for (const metadata of [undefined, {}]) assert.equal((await readNetwork(tensorsOf(arrays, metadata))).ruleset, null);
+  const { bias, ...less } = arrays;
+  assert.equal(bias.length, 4);
+  const lacking = await readNetwork(tensorsOf(less)); // not a network of safetensors: plain numbers or nothing
+  assert.equal(lacking?.ruleset ?? null, null);
+});
+
+test("bundled networks are fetched once, and those of the user by their names", async () => {
+  const asked = [];
+  fetched = (url) => asked.push(url.split("/networks/")[1]);
+  const leyla = engine.ruleset("leyla"), none = engine.ruleset("ludii_leyla");
+  assert.deepEqual([await isShipped("leyla"), await isShipped("ludii_leyla")], [true, false]);
+  asked.length = 0;
+  const network = await networkOf(engine, leyla, null);
+  assert.equal(network.ruleset, leyla);
+  assert.equal(await networkOf(engine, leyla, null), network);
+  assert.deepEqual(asked, ["list.json", "leyla.f32"]);
+  assert.equal(await networkOf(engine, none, null), undefined);
+  assert.equal(await networkOf(engine, none, null), undefined);
+  assert.deepEqual(asked.slice(2), ["list.json"]);
+  const weights = bytesOf(read("networks/leyla.f32"));
+  const mine = await networkOf(engine, leyla, { name: "mine", weights });
+  assert.notEqual(mine, network);
+  assert.equal(await networkOf(engine, leyla, { name: "mine", weights }), mine);
+  assert.notEqual(await networkOf(engine, leyla, { name: "other", weights }), mine);
+  assert.equal(asked.length, 3);
+  fetched = () => {};
+});
+
+// The worker
+
+const posted = [];
+let heard = () => {};
+globalThis.self = {
+  addEventListener: (kind, listener) => { if (kind === "message") self.hear = (data) => listener({ data }); },
+  postMessage: (message) => { posted.push(message); heard(); },
+};
+const unhandled = [];
+process.on("unhandledRejection", (error) => unhandled.push(error));
+await at("worker.js");
+
+let lastId = 0;
+const asked = (task, text, options = {}, dials = undefined) => {
+  const game = engine.fromText(text, dials && engine.ownRuleset(dials));
+  const id = ++lastId;
+  self.hear({ id, task, options, position: { dials: dials ?? game.ruleset.dials, text } });
+  return id;
+};
+/** Wait for the answer to a task. */
+async function answer(id) {
+  const found = () => posted.find((message) => message.id === id && !("progress" in message));
+  while (!found()) await new Promise((resolve) => { heard = resolve; });
+  return found();
+}
+const ask = async (...given) => answer(asked(...given));
+const HARD = "layli_goobalay 1,1,9,8,1,3/3,5,9,1,1,6 0-0 S";
+const START = engine.newGame("leyla").text;
+const exactValues = async (text) => {
+  const game = engine.fromText(text), solver = engine.solver(game.ruleset), search = solver.study(game);
+  await search.run();
+  const { bounds, lower, upper } = search.result;
+  solver.close();
+  return { lower, upper, actions: Object.fromEntries(Object.entries(bounds).map(([action, [least, most]]) => [action, { lower: least, upper: most }])) };
+};
+
+test("a file that did not come is asked for again", async () => {
+  const failed = await ask("choose", START, { kind: "random" });
+  assert.equal(failed.error, "no connection");
+  failing = "books.json";
+  const game = engine.newGame("leyla");
+  const chosen = await ask("choose", START, { kind: "random" });
+  assert.ok(game.legal.includes(chosen.result.action));
+  assert.equal((await ask("book", START)).error, "no connection");
+  failing = "";
+  assert.ok((await ask("book", START)).result.line.length > 0);
+  assert.deepEqual(unhandled, []);
+});
+
+test("exact values are proved once, and bounds are told on the way", async () => {
+  const wanted = await exactValues(LATE);
+  const { result } = await ask("values", LATE, { milliseconds: 60_000 });
+  assert.deepEqual(result, { ...wanted, nodes: result.nodes, isExact: true, hasEnded: true });
+  assert.ok(result.nodes > 0);
+  assert.equal((await ask("values", LATE, { milliseconds: 60_000 })).result.nodes, 0); // known by now
+  const other = "leyla 0,0,1,0,0,2/0,1,0,0,0,0 24-20 S";
+  assert.deepEqual((await ask("values", other, { milliseconds: 60_000 })).result.actions, (await exactValues(other)).actions);
+  const again = await ask("values", LATE, { milliseconds: 60_000 }); // another ruleset took the table
+  assert.deepEqual(again.result.actions, wanted.actions);
+  assert.ok(again.result.nodes > 0);
+  const id = asked("values", HARD, { milliseconds: 700 });
+  const started = performance.now(), last = await answer(id);
+  assert.ok(performance.now() - started >= 650);
+  assert.deepEqual([last.result.isExact, last.result.hasEnded], [false, true]);
+  const told = posted.filter((message) => message.id === id && "progress" in message);
+  assert.ok(told.length >= 1 && told.length <= 6, `${told.length}`);
+  for (const { progress } of told) {
+    assert.equal("hasEnded" in progress, false);
+    assert.equal(progress.isExact, false);
+    assert.ok(progress.lower <= last.result.lower && last.result.upper <= progress.upper);
+  }
+});
+
+test("every agent chooses, and the deeper ones choose what is best", async () => {
+  const { actions } = await exactValues(LATE);
+  const most = Math.max(...Object.values(actions).map(({ lower }) => lower));
+  const best = Object.keys(actions).filter((action) => actions[action].lower === most).map(Number);
+  assert.ok(best.length < Object.keys(actions).length);
+  for (const [kind, strength] of [["minimax", 20], ["mcts", 3000], ["network", 20], ["perfect", 10]]) {
+    const { result } = await ask("choose", LATE, { kind, strength });
+    assert.ok(best.includes(result.action), `${kind} ${JSON.stringify(result)}`);
+  }
+  for (const kind of ["random", "greedy"]) assert.ok(engine.fromText(LATE).legal.includes((await ask("choose", LATE, { kind })).result.action));
+  const drawn = new Set();
+  for (let n = 0; n < 40; n++) drawn.add((await ask("choose", START, { kind: "random" })).result.action);
+  assert.ok(drawn.size >= 5);
+  const { result } = await ask("book", START);
+  const known = Math.max(...Object.values(result.values));
+  for (let n = 0; n < 5; n++) assert.equal(result.values[(await ask("choose", START, { kind: "perfect", strength: 1 })).result.action], known);
+  const hard = await ask("choose", HARD, { kind: "perfect", strength: 0.05 }); // not proved in time
+  assert.ok(engine.fromText(HARD).legal.includes(hard.result.action));
+  const { error } = await ask("choose", engine.newGame("ludii_leyla").text, { kind: "network", strength: 2 });
+  assert.match(error, /ludii_leyla/);
+  const own = { name: "leyla", weights: bytesOf(read("networks/leyla.f32")) };
+  assert.ok((await ask("choose", START, { kind: "network", strength: 2, network: own })).result.action >= 0);
+});
+
+test("a task is cancelled while it runs or waits, and those after it are done", async () => {
+  const long = asked("values", HARD, { milliseconds: 600_000 });
+  const waiting = asked("choose", START, { kind: "greedy" });
+  const next = asked("choose", START, { kind: "greedy" });
+  await soon(100);
+  self.hear({ id: waiting, cancel: true });
+  self.hear({ id: long, cancel: true });
+  assert.ok((await answer(next)).result.action >= 0);
+  assert.equal((await answer(long)).result.isExact, false);
+  assert.equal(posted.filter(({ id }) => id === waiting).length, 0);
+  self.hear({ id: long, cancel: true }); // over already
+  assert.ok((await ask("choose", START, { kind: "greedy" })).result.action >= 0);
+});
+
+test("searches give values on the scale of exact values", async () => {
+  const wanted = await exactValues(LATE);
+  for (const network of [undefined, "shipped"]) {
+    const { result } = await ask("minimax", LATE, { milliseconds: 30_000, network });
+    assert.ok(result.depth > 1 && result.nodes > 0);
+    for (const [action, { lower }] of Object.entries(wanted.actions)) assert.equal(Math.round(result.values[action]), lower, `${network} ${action}`);
+  }
+  const north = LATE.replace(/S$/, "N"), exact = await exactValues(north);
+  const { result } = await ask("minimax", north, { milliseconds: 30_000 });
+  for (const [action, { lower }] of Object.entries(exact.actions)) assert.equal(result.values[action], lower);
+  const none = await ask("minimax", engine.newGame("ludii_leyla").text, { milliseconds: 100, network: "shipped" });
+  assert.deepEqual(none.result, { depth: 0, nodes: 0, values: {} });
+  const own = { name: "mine", weights: bytesOf(read("networks/leyla.f32")) };
+  assert.ok((await ask("minimax", START, { milliseconds: 50, network: own })).result.depth > 0);
+  const id = asked("mcts", LATE, { milliseconds: 300 }), { result: tree } = await answer(id);
+  assert.ok(tree.simulations > 10);
+  assert.deepEqual(Object.keys(tree.values).map(Number), engine.fromText(LATE).legal);
+  assert.ok(Object.values(tree.values).every((value) => value >= -1 && value <= 1));
+});
+
+test("the book has values and a line, where the ruleset has a book", async () => {
+  const { result } = await ask("book", START);
+  assert.deepEqual(Object.keys(result.values).map(Number), engine.newGame("leyla").legal);
+  assert.match(result.line[0], /^S[1-6]$/);
+  let game = engine.newGame("leyla");
+  for (const turn of result.line) {
+    assert.equal(turn[0], "SN"[game.player]);
+    game = game.after(Number(turn.slice(1)) - 1);
+  }
+  const middle = engine.newGame("leyla").after(Number(result.line[0].slice(1)) - 1);
+  assert.deepEqual((await ask("book", middle.text)).result.line, result.line.slice(1));
+  const books = JSON.parse(read("books.json")), lacking = engine.rulesets.find(({ name }) => !(name in books));
+  for (const [text, dials] of [[engine.newGame(lacking).text], ["mine 2,2,2/2,2,2 0-0 S", { name: "mine", row_width: 3, seeds_per_hole: 2 }]])
+    assert.deepEqual((await ask("book", text, {}, dials)).result, { values: {}, line: [] });
+  assert.match((await answer(((id) => (self.hear({ id, task: "values", options: {}, position: { dials: engine.ruleset("leyla").dials, text: "leyla 1" } }), id))(++lastId))).error, /./);
+});
