@@ -306,9 +306,10 @@ def test_four_solvers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         shared = AnalysisService()
         names = ["leyla", "gabata_i", "layli_goobalay", "gabata_3"]
-        for name in [*names, *names, "layli_goobalay_8", *names[1:]]:
-            shared._solver(rulesets.lookup(name))
-        shared._solver(rulesets.lookup("leyla"))  # was used least recently, and has been replaced
+        # At last leyla again: it was used least recently, and has been replaced.
+        for name in [*names, *names, "layli_goobalay_8", *names[1:], "leyla"]:
+            async for _ in shared.analyse(Position(name), 0):
+                pass
         shared.close()
         assert made == [(name, 1024) for name in (*names, "layli_goobalay_8", "leyla")]
 
