@@ -114,6 +114,7 @@ def test_ctrl_c_keeps_the_best_generation_so_far(
         (["leyla", "--games", "0"], ["games", 1, 0]),
         (["leyla", "--seed", "-1"], ["seed", 0, -1]),
         (["leyla", "--depth", "100"], ["depth", 1, 99, 100]),
+        (["leyla", "--depth", "many"], ["--depth", "'many'"]),
         (["leyla", "--out", "nowhere/at/all.safetensors"], ["--out", "nowhere/at/all.safetensors"]),
         (["leyla", "--games", "1", "--depth", "1", "--seed", str(2**63 - 1)], ["games", 1]),
     ],

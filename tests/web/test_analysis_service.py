@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mancala_env import Position, rulesets
+from mancala_env import Position
 from mancala_env.agents import Spec
 from mancala_env.agents.scripted import RandomAgent
 from mancala_env.web import analysis
