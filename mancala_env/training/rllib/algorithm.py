@@ -8,7 +8,6 @@ from typing import Any
 
 from mancala_env._util.command_line import needing
 from mancala_env.envs.aec import MancalaAEC
-from mancala_env.envs.guard import Guard
 from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.rulesets import Ruleset
 from mancala_env.training.parameter_names import RLLIB, renamed
@@ -71,7 +70,7 @@ def always_shared(*_: Any, **__: Any) -> str:
 def make_env(settings: dict[str, Any]) -> PettingZooEnv:
     """Make an environment from plain data: a ruleset and options of MancalaAEC."""
     options = dict(settings)
-    return PettingZooEnv(Guard(MancalaAEC(Ruleset(**options.pop("ruleset")), **options)))
+    return PettingZooEnv(MancalaAEC.make(Ruleset(**options.pop("ruleset")), **options))
 
 
 def algorithm_config(config: RayConfig, seed: int, rate: float, steps_left: int | None) -> PPOConfig:
