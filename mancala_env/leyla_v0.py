@@ -12,14 +12,7 @@ South   6    1    7    2    6    6    store 0
        S6   S5   S4   S3   S2   S1
 """
 
-from typing import Unpack
-
-from pettingzoo import AECEnv
-
 from mancala_env.envs.aec import MancalaAEC
-from mancala_env.envs.guard import Guard
-from mancala_env.envs.options import GameOptions
-from mancala_env.rulesets import Ruleset
 
 __all__ = ["env", "raw_env"]
 
@@ -54,10 +47,4 @@ class raw_env(MancalaAEC):
     metadata = MancalaAEC.metadata | {"name": "leyla_v0"}
 
 
-def env(ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> AECEnv:
-    """Make the environment, guarded like PettingZoo's classic games; raw_env has the arguments.
-
-    An illegal action loses the episode: reward -1, 0 for the other agent, and a warning. An action outside
-    the action space is an AssertionError.
-    """
-    return Guard(raw_env(ruleset, **options))
+env = raw_env.make

@@ -4,7 +4,6 @@ A :class:`Ruleset` is a set of rule options. The engine reads the options and ne
 ruleset plays, trains and solves like those of the catalogue.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -17,17 +16,6 @@ RoundEnd = Literal["mover_stuck", "either_stuck", "both_stuck"]
 Match = Literal["single", "mirror", "loan", "territory"]
 Opening = Literal["free", "rightmost", "eights"]
 
-CHOICES: Mapping[str, tuple[Any, ...]] = {
-    "direction": get_args(Direction),
-    "landing": get_args(Landing),
-    "captures_last": (False, True),
-    "owns_on": get_args(OwnsOn),
-    "ransoms_empty": (False, True),
-    "round_end": get_args(RoundEnd),
-    "match": get_args(Match),
-    "opening": get_args(Opening),
-}
-"""Valid values of each rule option that is not a number."""
 MIN_ROW_WIDTH, MAX_ROW_WIDTH = 2, 12
 STALL_LIMIT = 50
 """Turns in a row without a change in the number of free seeds that end a round (RULES 4)."""
@@ -213,6 +201,11 @@ class Ruleset:
             if getattr(self, each.option) == each.value and found not in each.allowed:
                 raise InvalidRuleset(f"{each}, not {each.needs}={found!r}: {each.reason}")
 
+
+CHOICES: dict[str, tuple[Any, ...]] = {
+    each.name: get_args(each.type) or (False, True) for each in fields(Ruleset) if each.type not in (str, int)
+}
+"""Valid values of each rule option that is not a number."""
 
 # Attributes that no rule depends on.
 _WORDS = ("name", "title", "region", "source")

@@ -40,32 +40,25 @@ def greedy_action(rules, game, rng_state):
 
 
 @kernel
-def _random_actions(rules, games, rng_states, actions, start, stop):
+def _write_actions(rules, games, rng_states, is_greedy, actions, start, stop):
     for b in range(start, stop):
-        actions[b] = random_action(rules, load(games, b), rng_states[b])
-
-
-@kernel
-def _greedy_actions(rules, games, rng_states, actions, start, stop):
-    for b in range(start, stop):
-        actions[b] = greedy_action(rules, load(games, b), rng_states[b])
+        game, rng_state = load(games, b), rng_states[b]
+        if is_greedy:
+            actions[b] = greedy_action(rules, game, rng_state)
+        else:
+            actions[b] = random_action(rules, game, rng_state)
 
 
 class RandomAgent(Agent):
     """Play each legal action with equal probability."""
 
-    def act(self, games: np.ndarray) -> np.ndarray:
-        return self._run(_random_actions, games)
+    _is_greedy = False
 
-    def _run(self, work, games: np.ndarray) -> np.ndarray:
+    def act(self, games: np.ndarray) -> np.ndarray:
         games = self._running(games, is_trusted=True)  # a check takes as long as a random choice
-        actions = np.empty(len(games), np.int64)
-        rng_states = self.random_seeds(len(games))
-        run_in_slices(
-            lambda start, stop: work(self._rules, games, rng_states, actions, start, stop),
-            len(games),
-            self.num_threads,
-        )
+        actions, rng_states = np.empty(len(games), np.int64), self.random_seeds(len(games))
+        fixed = self._rules, games, rng_states, self._is_greedy, actions
+        run_in_slices(lambda a, b: _write_actions(*fixed, a, b), len(games), self.num_threads)
         return actions
 
 
@@ -75,5 +68,4 @@ class GreedyAgent(RandomAgent):
     The count (RULES 4) is the store, owned holes, and the free seeds in the player's territory.
     """
 
-    def act(self, games: np.ndarray) -> np.ndarray:
-        return self._run(_greedy_actions, games)
+    _is_greedy = True

@@ -17,8 +17,7 @@ def within_torch_threads(num_threads: int, rows: int) -> Iterator[None]:
     """
     num_threads = max(1, min(num_threads, rows // _ROWS))
     torch = sys.modules.get("torch")
-    before = 0 if torch is None else torch.get_num_threads()
-    if torch is None or before <= num_threads:
+    if torch is None or (before := torch.get_num_threads()) <= num_threads:
         yield
         return
     torch.set_num_threads(num_threads)

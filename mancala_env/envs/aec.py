@@ -14,6 +14,7 @@ from mancala_env.engine.episode import Rounds
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.envs import kernels
 from mancala_env.envs.drawing import DrawnEnv, Screen, Seen, seen_after
+from mancala_env.envs.guard import Guard
 from mancala_env.envs.options import (
     RENDER_MODES,
     EnvOptions,
@@ -115,6 +116,15 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
             )
             for agent in AGENTS
         }
+
+    @classmethod
+    def make(cls, ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> AECEnv:
+        """Make the environment, guarded like PettingZoo's classic games; see the class for the arguments.
+
+        An illegal action loses the episode: reward -1, 0 for the other agent, and a warning. An action
+        outside the action space is an AssertionError.
+        """
+        return Guard(cls(ruleset, **options))
 
     @property
     def position(self) -> Position:

@@ -12,7 +12,6 @@ from mancala_env import agents
 from mancala_env._util.command_line import needing
 from mancala_env.benchmark import Point
 from mancala_env.envs.aec import MancalaAEC
-from mancala_env.envs.guard import Guard
 from mancala_env.networks.policy import NetworkConfig
 
 with needing("rllib_ppo", "ray"):
@@ -36,8 +35,8 @@ def learn(task, ruleset, budget, seed, folder):
     network = NetworkConfig(observation=seen, hidden=64, layers=2, seed_levels=10)
 
     def make(_):
-        game = MancalaAEC(ruleset, observation=seen, opening_turns=4, opening_set="training")
-        return PettingZooEnv(Guard(game))
+        game = MancalaAEC.make(ruleset, observation=seen, opening_turns=4, opening_set="training")
+        return PettingZooEnv(game)
 
     register_env("mancala-benchmark", make)
     batch = min(BATCH, max(64, budget.steps // 10)) if budget.steps else BATCH

@@ -5,7 +5,6 @@ from typing import Any
 
 from mancala_env._util.command_line import needing
 from mancala_env.envs.aec import MancalaAEC
-from mancala_env.envs.guard import Guard
 from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.rulesets import Ruleset
 from mancala_env.training.parameter_names import RLLIB, renamed
@@ -93,8 +92,8 @@ def always_shared(*_: Any, **__: Any) -> str:
 
 def make_env(settings: dict[str, Any]) -> PettingZooEnv:
     """Make an environment from plain data: a ruleset and options of MancalaAEC."""
-    options: dict[str, Any] = settings | {"ruleset": Ruleset(**settings["ruleset"])}
-    return PettingZooEnv(Guard(MancalaAEC(**options)))
+    options = dict(settings)
+    return PettingZooEnv(MancalaAEC.make(Ruleset(**options.pop("ruleset")), **options))
 
 
 def algorithm_config(config: RayConfig, seed: int, rate: float, steps_left: int | None) -> PPOConfig:
