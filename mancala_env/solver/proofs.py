@@ -76,8 +76,6 @@ _ALL_80 = np.uint64(0x8080808080808080)
 _ALL_01 = np.uint64(0x0101010101010101)
 # Separates the key of proofs for exact contents from that of proofs for all: empty contents hash to 0.
 _EXACT_CONTENTS_ONLY = np.uint64(0x5851F42D4C957F2D)
-# An odd 64-bit constant spreads the numbers over the word they are mixed into.
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Scope(NamedTuple):
@@ -142,7 +140,7 @@ def scope_of(rules, territory, shares):
     if territory == row_of(rules, SOUTH) and rules.opening != RIGHTMOST_OPENING:
         return Scope(U0, U0, shares)
     twice = np.uint64(2 * territory)
-    return Scope((twice + np.uint64(1)) * _GOLDEN, (twice + np.uint64(2)) * _GOLDEN, shares)
+    return Scope((twice + np.uint64(1)) * _K1, (twice + np.uint64(2)) * _K1, shares)
 
 
 @kernel
