@@ -23,7 +23,7 @@ for such a need, so the proof holds for exactly these contents.
 
 **Place in the table.** A proof has one of three keys, which differ even if every owned hole is empty:
 
-- for all contents, with the need, if it has no drain and its need is met;
+- for all contents, with the need, if the drain is 0 and the need is met;
 - otherwise for all contents that agree up to CAP seeds in each hole, if neither number exceeds CAP;
 - otherwise for exactly these contents.
 
