@@ -204,9 +204,7 @@ def _select(rules, game, total, trees, root, paths, walk):
         node = _best_child(tree, estimates, node)
         game = play_turn(rules, game, np.int64(tree[node, HOLE]))[0]
         if tree[node, VISITS] == 0:
-            low, high = bounds(rules, game, total)
-            tree[node, LOW] = low
-            tree[node, HIGH] = high
+            tree[node, LOW], tree[node, HIGH] = bounds(rules, game, total)
 
 
 @kernel
@@ -247,8 +245,7 @@ def _evaluate_and_expand(rules, network, game, total, trees, node, used):
     for child in range(first, used):
         after = play_turn(rules, game, np.int64(tree[child, HOLE]))[0]
         low, high = bounds(rules, after, total)
-        tree[child, LOW] = low
-        tree[child, HIGH] = high
+        tree[child, LOW], tree[child, HIGH] = low, high
         sums[child] = 0.0
         if low < high:
             margin = leaf_value(rules, after, total, SOUTH, network) / UNIT

@@ -274,17 +274,15 @@ def _simulate(rules, game, total, match_values, b, memory):
         path[length, 0] = node
         path[length, 1] = game.player
         length += 1
-        # 3. Evaluate a node on its first visit.
-        if is_new:
-            result, rng_state = _evaluate(rules, game, total, match_values, b, rng_state)
-            break
-        # The result of a proven node is known.
-        if tree[node, LOW] == tree[node, HIGH]:
-            result = np.int64(tree[node, LOW])
-            break
-        # 2. Expand. (3. Evaluate here where the tree is full.)
-        if tree[node, COUNT] == 0:
-            progress[_USED] = add_children(rules, game, tree, estimates, node, progress[_USED])
+        if not is_new:
+            # The result of a proven node is known.
+            if tree[node, LOW] == tree[node, HIGH]:
+                result = np.int64(tree[node, LOW])
+                break
+            # 2. Expand, if the tree has room.
+            if tree[node, COUNT] == 0:
+                progress[_USED] = add_children(rules, game, tree, estimates, node, progress[_USED])
+        # 3. Evaluate on the first visit, and where the tree is full.
         if tree[node, COUNT] == 0:
             result, rng_state = _evaluate(rules, game, total, match_values, b, rng_state)
             break
@@ -294,9 +292,7 @@ def _simulate(rules, game, total, match_values, b, memory):
         game = play_turn(rules, game, np.int64(tree[node, HOLE]))[0]
         is_new = tree[node, VISITS] == 0
         if is_new:
-            low, high = _bounds(rules, game, total, match_values, b)
-            tree[node, LOW] = low
-            tree[node, HIGH] = high
+            tree[node, LOW], tree[node, HIGH] = _bounds(rules, game, total, match_values, b)
     # 4. Back up.
     memory.rng_state[0] = rng_state
     _back_up(memory, length, result, total, match_values)

@@ -94,9 +94,7 @@ class PositionSet:
                 f"{file}: games, phase and values have {len(games)}, {len(phase)} and {values.shape} rows; "
                 f"expected equally many rows and at most {widest} actions"
             )
-        if len(phase) and not (
-            phase.min() >= 0 and phase.max() < len(PHASES) and (np.diff(phase) >= 0).all()
-        ):
+        if (phase != np.clip(np.sort(phase), 0, len(PHASES) - 1)).any():
             raise InvalidPositions(f"{file}: phases must ascend from 0 to {len(PHASES) - 1}")
         for n in range(len(games)):
             position = Position.from_games(ruleset, games, n)

@@ -23,7 +23,7 @@ for such a need, so the proof holds for exactly these contents.
 
 **Place in the table.** A proof has one of three keys, which differ even if every owned hole is empty:
 
-- for all contents, with the need, if it has no drain and its need is met;
+- for all contents, with the need, if the drain is 0 and the need is met;
 - otherwise for all contents that agree up to CAP seeds in each hole, if neither number exceeds CAP;
 - otherwise for exactly these contents.
 
@@ -67,8 +67,6 @@ _ALL_80 = np.uint64(0x8080808080808080)
 _ALL_01 = np.uint64(0x0101010101010101)
 # Separates the key of proofs for exact contents from that of proofs for all: empty contents hash to 0.
 _EXACT_CONTENTS_ONLY = np.uint64(0x5851F42D4C957F2D)
-# An odd 64-bit constant spreads the numbers over the word they are mixed into.
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Scope(NamedTuple):
@@ -133,7 +131,7 @@ def scope_of(rules, territory, shares):
     if territory == row_of(rules, SOUTH) and rules.opening != RIGHTMOST_OPENING:
         return Scope(U0, U0, shares)
     twice = np.uint64(2 * territory)
-    return Scope((twice + np.uint64(1)) * _GOLDEN, (twice + np.uint64(2)) * _GOLDEN, shares)
+    return Scope((twice + np.uint64(1)) * _K1, (twice + np.uint64(2)) * _K1, shares)
 
 
 @kernel
