@@ -605,6 +605,9 @@ test("every agent chooses, and the deeper ones choose what is best", async () =>
   const drawn = new Set();
   for (let n = 0; n < 40; n++) drawn.add((await ask("choose", START, { kind: "random" })).result.action);
   assert.ok(drawn.size >= 5);
+  const tie = "layli_goobalay 1,0,0,0,0,1/0,0,2,0,1,1 33-9 N stall=2", equal = new Set(); // 2 and 4 are best
+  for (let n = 0; n < 40; n++) equal.add((await ask("choose", tie, { kind: "perfect", strength: 10 })).result.action);
+  assert.deepEqual([...equal].sort(), [2, 4]);
   const { result } = await ask("book", START);
   const known = Math.max(...Object.values(result.values));
   for (let n = 0; n < 5; n++) assert.equal(result.values[(await ask("choose", START, { kind: "perfect", strength: 1 })).result.action], known);
