@@ -215,6 +215,8 @@ test("a board shows every seed, number and button of a position", () => {
   view.show(owned);
   assertShows(view, owned);
   assert.ok(label(1).startsWith(`${seeds("S2", 7)}, `) && label(1).includes("North"));
+  view.show(engine.fromText("leyla 0,7s,4,0,4,2/0,1,6,4,7s,7 6-0 N"));
+  assert.ok(label(1).startsWith(`${seeds("S2", 7)}, `) && label(1).includes("South"));
 });
 
 test("a hole is pressed, and the arrow keys walk the board as it is drawn", () => {
