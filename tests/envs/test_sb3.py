@@ -174,6 +174,7 @@ def test_the_info_of_an_episode_has_its_seconds_and_stays_as_it_is(monkeypatch):
 @pytest.mark.parametrize(("num_envs", "width"), [(1, WIDTH), (2, 640), (5, 426), (65, 160)])
 def test_games_are_drawn_smaller_where_there_are_many(num_envs, width):
     envs: Any = MancalaVecEnv(num_envs, "leyla", seed=0, render_mode="rgb_array")
+    assert envs.render_mode == "rgb_array"
     assert envs.metadata["render_modes"] == ["rgb_array"]
     assert envs.metadata["render_fps"] == 2
     envs.reset()

@@ -155,7 +155,7 @@ def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys
     words = [str(path), "--minutes", "0.01", "--games", "4", "--folder", str(tmp_path / "tune")]
     folder = tmp_path / "tune" / "gabata_i_tiny"
     assert tune.main(words) == 2
-    assert error_checks.names(capsys.readouterr().err, "gabata_i_tiny")
+    assert error_checks.names(capsys.readouterr().err, [tmp_path / "tune", "--change"])
     for wrong, said in (
         ("--ppo.epoch 4", ["--ppo.epoch", "--ppo.epochs"]),
         (" ", "--change"),

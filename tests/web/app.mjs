@@ -38,6 +38,7 @@ globalThis.location = { hash: "", reloads: 0, reload() { this.reloads += 1; } };
 globalThis.history = { state: null, replaceState(state, title, fragment) { this.state = state; if (fragment !== undefined) { written.push(fragment); location.hash = fragment; } } };
 globalThis.localStorage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value), removeItem: (key) => kept.delete(key) };
 globalThis.sessionStorage = { getItem: () => null, setItem() {}, removeItem() {} };
+localStorage.setItem("mancala.settings", JSON.stringify({ theme: "dark" })); // of an earlier visit
 const registered = [];
 Object.defineProperty(globalThis, "navigator", { value: { language: "so-SO", serviceWorker: { register: async (name) => registered.push(name) } }, configurable: true });
 window.isSecureContext = true;
@@ -58,6 +59,7 @@ const realTimeout = globalThis.setTimeout, realClear = globalThis.clearTimeout;
 
 await at("app.js");
 while (!("ready" in page.dataset)) await soon(5);
+const firstTheme = page.dataset.theme;
 const { app } = globalThis, { engine } = app;
 const { t } = await at("texts.js");
 const { SetUp } = await at("set_up.js");
@@ -78,6 +80,7 @@ beforeEach(() => {
 test("the page starts with its parts, its language and the game", () => {
   assert.equal(page.lang, "so"); // the browser's language
   assert.deepEqual(registered, ["offline.js"]);
+  assert.equal(firstTheme, "dark");
   assert.equal(document.title, "Cinwaan");
   const [skip, header, notice, news, main, footer, live] = root.children;
   assert.deepEqual([notice, news, main, live], [app.notice, app.news, app.main, app.live]);

@@ -62,6 +62,18 @@ export class FakeElement {
     const [, name, value] = /^\[([\w-]+)=(\w+)\]$/.exec(selector);
     return this.all().find((one) => one.getAttribute(name) === value) ?? null;
   }
+  querySelectorAll(selectors) {
+    return selectors.split(", ").flatMap((selector) => this.querySelector(selector) ?? []);
+  }
+  get childElementCount() {
+    return this.children.filter((child) => child instanceof FakeElement).length;
+  }
+  get firstChild() {
+    return this.children[0];
+  }
+  get lastChild() {
+    return this.children.at(-1);
+  }
   all() {
     return this.children.flatMap((child) => (child instanceof FakeElement ? [child, ...child.all()] : []));
   }

@@ -817,6 +817,21 @@ def test_a_session_of_errors_alone_is_closed_by_the_policy():
     assert {answer["id"] for answer in answers} == {7}
 
 
+def test_errors_are_counted_from_the_last_request_that_was_right():
+    async def run() -> _FakeSocket:
+        wrong = ['{"id": 7}'] * 199
+        socket = _FakeSocket(*wrong, {"id": 1, "do": "about"}, *wrong, {"id": 2, "do": "about"})
+        serving = asyncio.create_task(session_of(socket, _FakeService(), Limits(a_second=10_000)).serve())
+        await asyncio.wait_for(socket.until(400), 60)
+        socket.may_leave.set()
+        await serving
+        return socket
+
+    socket = asyncio.run(run())
+    assert socket.codes == []
+    assert {answer["id"] for answer in socket.answers if "version" in answer} == {1, 2}
+
+
 def test_the_limits_of_a_page_are_those_that_are_documented(server):
     assert Limits() == Limits(10.0, 10, 20_000, 600.0, 256, 8, 20, 16_384)
     limits = httpx.get(f"http://{server}/api/about").json()["limits"]

@@ -8,7 +8,10 @@ import pytest
 from page_in_node import FOLDER, NODE
 
 
-@pytest.mark.parametrize("file", ["units.mjs", "parts.mjs", "app.mjs"])
+@pytest.mark.parametrize(
+    "file",
+    ["units.mjs", "parts.mjs", "app.mjs", "play.mjs", pytest.param("worker.mjs", marks=pytest.mark.slow)],
+)
 def test_the_units_of_the_page(file: str) -> None:
     if NODE is None:
         pytest.skip("no node on this machine")

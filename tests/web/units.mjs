@@ -492,6 +492,21 @@ test("bounds are what is proved, and the book's where it has them", () => {
   assert.deepEqual(exact.actions[1], { lower: -3, upper: 5 }); // as it was
 });
 
+test("the best actions of an unfinished study are those with the highest bounds", async () => {
+  const solver = engine.solver("layli_goobalay"), search = solver.study(engine.fromText("layli_goobalay 1,1,9,8,1,3/3,5,9,1,1,6 0-0 S"));
+  let different = 0;
+  for (let n = 0; n < 60; n++) {
+    search.goOn(1);
+    assert.equal(search.isDone, false);
+    const { bounds, best } = search.result;
+    const [most] = Object.values(bounds).sort(([low, high], [otherLow, otherHigh]) => otherLow - low || otherHigh - high);
+    assert.deepEqual(best, Object.keys(bounds).map(Number).filter((action) => bounds[action].join() === most.join()));
+    different += new Set(Object.values(bounds).map(String)).size > 1;
+  }
+  assert.ok(different > 0);
+  solver.close();
+});
+
 test("the best actions are known once no other can be better", () => {
   const game = { legal: [0, 1, 2] };
   assert.deepEqual(bestOf(game, { 0: exactly(2), 1: exactly(2), 2: exactly(-1) }), [0, 1]);
@@ -655,6 +670,8 @@ test("what is written on an upright board lies where it belongs", () => {
     for (const player of [0, 1]) {
       const tray = layout.tray(player);
       assert.ok(tray.y >= board.y && tray.y + tray.height <= board.y + board.height);
+      const away = (hole) => Math.abs(tray.y + tray.height / 2 - layout.hole(hole)[1]);
+      assert.ok(away(ruleset.rowWidth * (player + 1) - 1) < away(ruleset.rowWidth * player)); // at the end of their row
       const [nameX, nameY] = layout.trayName(player), [numberX, numberY] = layout.trayNumber(player);
       assert.ok(nameX > tray.x && nameX === numberX && tray.y < nameY - 10 && nameY + 20 < numberY && numberY < tray.y + tray.height);
       for (let place = 0; place < 48; place++) {

@@ -1,0 +1,395 @@
+// The Play view without a browser: FOLDER=mancala_env/web node --test play.mjs
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { register } from "node:module";
+import { beforeEach, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { FakeElement, useFakeDom } from "./fake_dom.mjs";
+
+const folder = pathToFileURL(`${process.env.FOLDER}/`);
+const at = (name) => import(new URL(name, folder));
+const read = (name) => fs.readFileSync(new URL(name, folder));
+
+// Searches that the test answers.
+globalThis.asked = [];
+const SEARCHES = `export class Searches {
+  ask(task, game, options = {}, listening = {}) {
+    return new Promise((resolve, reject) => {
+      asked.push({ task, game, options, listening, resolve, reject });
+      listening.signal?.addEventListener("abort", () => reject(new DOMException("no longer wanted", "AbortError")));
+    });
+  }
+}
+export const isAbort = (error) => error?.name === "AbortError";`;
+const HOOK = `export async function resolve(name, context, next) {
+  if (name !== "./searches.js") return next(name, context);
+  return { url: "data:text/javascript," + encodeURIComponent(${JSON.stringify(SEARCHES)}), shortCircuit: true };
+}`;
+register(`data:text/javascript,${encodeURIComponent(HOOK)}`);
+
+useFakeDom();
+globalThis.innerWidth = 1200;
+globalThis.history = { state: null, replaceState(state) { this.state = state; } };
+let isFull = false;
+const newStore = () => Object.create({
+  getItem(key) { return this[key] ?? null; },
+  setItem(key, value) { if (isFull && this === localStorage) throw new Error("full"); this[key] = String(value); },
+  removeItem(key) { delete this[key]; },
+});
+const { useTexts, t } = await at("texts.js");
+useTexts(JSON.parse(read("texts/en.json")));
+const { kept } = await at("dom.js");
+const { Engine } = await at("engine.js");
+const { GameLine, MATCH } = await at("game.js");
+const { agentName, PlayView } = await at("play.js");
+const { readRecord } = await at("record.js");
+const { statusOf } = await at("scene.js");
+const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
+const soon = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+let app;
+beforeEach(() => {
+  globalThis.localStorage = newStore();
+  globalThis.sessionStorage = newStore();
+  kept.carried = {};
+  history.state = null;
+  isFull = false;
+  asked.length = 0;
+  document.activeElement = document.body;
+  app = {
+    engine, networks: new Map(), served: null, speed: [0, 0], said: [], told: [], warned: [], addresses: [], went: [], served_asked: [],
+    say(text) { this.said.push(text); },
+    tell(text) { this.told.push(text); },
+    warn(text) { if (text) this.warned.push(text); },
+    address(view, game) { this.addresses.push([view, game.text]); },
+    go(view, given) { this.went.push([view, given]); },
+    askServer(...given) { return new Promise((resolve, reject) => this.served_asked.push({ given, resolve, reject })); },
+  };
+});
+
+function opened(given = {}) {
+  const view = new PlayView(app);
+  view.enter(given);
+  return view;
+}
+const button = (view, name) => view.root.querySelector(`[data-does=${name}]`);
+const turns = (view) => view.turns.children.map((item) => item.children[0].textContent);
+const badges = (view) => view.board.overlay.children.filter((shape) => shape.getAttribute("data-name") === "value" && shape.name === "text").map((shape) => shape.textContent);
+const legalHoles = (view) => view.board.holes.children.filter((one) => one.classList.contains("legal")).map((one) => one.dataset.hole).sort((a, b) => a - b);
+const LATE = "layli_goobalay 0,3,0,0,0,2/1,0,2,0,0,1 19-20 S";
+
+test("a game is played against an agent, turn by turn", async () => {
+  const view = opened();
+  assert.deepEqual(app.addresses, [["play", engine.newGame("layli_goobalay").text]]);
+  assert.equal(view.status.textContent, t("play.your_turn", { player: "South" }));
+  assert.deepEqual(legalHoles(view), view.line.game.legal);
+  assert.equal(button(view, "take_back").disabled, true);
+  assert.equal(button(view, "go_on").hidden, true);
+  view.press(2);
+  await soon();
+  assert.deepEqual(turns(view), ["S3"]);
+  assert.equal(view.turns.children[0].getAttribute("class"), "south");
+  assert.match(app.said.at(-1), /South plays S3/);
+  assert.equal(button(view, "take_back").disabled, false);
+  const [{ task, game, options }] = asked;
+  assert.deepEqual([task, game.text, options], ["choose", view.line.game.text, { kind: "greedy", strength: 6, network: null }]);
+  assert.equal(view.status.textContent, t("play.thinking", { agent: t("agent.greedy"), player: "North" }));
+  assert.deepEqual(legalHoles(view), []);
+  view.sow(0); // it is not the user's turn
+  assert.equal(app.said.at(-1), view.status.textContent);
+  asked[0].resolve({ action: game.legal[1] });
+  await soon();
+  assert.equal(turns(view).length, 2);
+  assert.equal(app.addresses.at(-1)[1], view.line.game.text);
+  if (view.isYours) {
+    const illegal = [0, 1, 2, 3, 4, 5].find((action) => !view.line.game.legal.includes(action)) ?? 6;
+    view.sow(illegal);
+    assert.ok(app.said.at(-1).includes(`S${view.line.game.legal[0] + 1}`));
+    assert.equal(turns(view).length, 2);
+  }
+});
+
+test("an agent that fails is named, and the status does not say that it thinks", async () => {
+  const view = opened();
+  view.sow(1);
+  await soon();
+  asked[0].reject(new Error("no network"));
+  await soon();
+  assert.deepEqual(app.warned, ["no network"]);
+  assert.equal(view.status.textContent, t("play.no_answer", { agent: t("agent.greedy"), player: "North" }));
+});
+
+test("a view that is left does not go on, and thinks again when it is entered", async () => {
+  const view = opened();
+  view.sow(1);
+  await soon();
+  view.leave();
+  assert.equal(asked[0].listening.signal.aborted, true);
+  await soon();
+  assert.deepEqual([app.warned, turns(view).length], [[], 1]);
+  view.enter({});
+  assert.equal(asked.length, 2);
+  view.enter({ game: view.line.game }); // its own position
+  assert.equal(turns(view).length, 1);
+  view.enter({ game: engine.fromText(LATE) }); // another
+  assert.deepEqual([turns(view), view.line.game.text], [[], LATE]);
+  assert.equal(view.players[0], "you");
+});
+
+test("a hint shows the best action, unless the position has changed", async () => {
+  const view = opened({ game: engine.fromText(LATE) });
+  view.hint();
+  assert.equal(view.status.textContent, t("play.hint_wait"));
+  const [{ task, options }] = asked;
+  assert.deepEqual([task, options], ["choose", { kind: "perfect", strength: 2 }]);
+  asked[0].resolve({ action: 1 });
+  await soon();
+  assert.equal(view.status.textContent, t("play.hint_said", { turn: "S2" }));
+  assert.equal(app.said.at(-1), view.status.textContent);
+  assert.deepEqual(badges(view), [t("play.hint_badge")]);
+  view.hint();
+  view.sow(5);
+  await soon();
+  const status = view.status.textContent;
+  asked[1].resolve({ action: 1 });
+  await soon();
+  assert.equal(view.status.textContent, status);
+  view.hint(); // not the user's turn
+  assert.equal(app.said.at(-1), status);
+  view.takeBack();
+  view.hint();
+  asked.at(-1).reject(new Error("wrong"));
+  await soon();
+  assert.deepEqual(app.warned, ["wrong"]);
+});
+
+test("values are shown where they are wanted, and forgotten after a turn", async () => {
+  const view = opened({ game: engine.fromText(LATE) });
+  view.toggleValues();
+  const [{ task, options, listening }] = asked;
+  assert.deepEqual([task, options], ["values", { milliseconds: 8000 }]);
+  listening.onProgress({ actions: { 1: { lower: -4, upper: 2 }, 5: { lower: -9, upper: -9 } } });
+  assert.deepEqual(badges(view).sort(), ["-9", "?"]);
+  asked[0].resolve({ actions: { 1: { lower: -1, upper: -1 }, 5: { lower: -9, upper: -9 } } });
+  await soon();
+  assert.deepEqual(badges(view).sort(), ["-1", "-9"]);
+  assert.ok(app.said.at(-1).includes("S2 -1") && app.said.at(-1).includes("S6 -9"));
+  view.toggleValues();
+  assert.deepEqual(badges(view), []);
+  view.toggleValues();
+  assert.equal(asked.length, 2);
+  view.toggleValues();
+  asked[1].listening.onProgress({ actions: { 1: { lower: 0, upper: 0 } } }); // no longer wanted
+  assert.deepEqual(badges(view), []);
+  asked[1].reject(new Error("wrong"));
+  await soon();
+  assert.deepEqual(app.warned, ["wrong"]);
+});
+
+test("turns are taken back until it is the user's turn again", async () => {
+  const view = opened();
+  view.takeBack();
+  assert.equal(app.said.at(-1), t("play.nothing_to_take_back"));
+  view.sow(0);
+  await soon();
+  asked[0].resolve({ action: view.line.game.legal[0] });
+  await soon();
+  const start = engine.newGame("layli_goobalay").text;
+  view.takeBack();
+  assert.deepEqual([turns(view), view.line.game.text, view.line.turns.length], [[], start, 0]);
+  assert.ok(app.said.at(-1).startsWith(t("play.taken_back")));
+  view.begin(new GameLine(engine.newGame("leyla")), ["you", "you"]);
+  view.sow(0);
+  await soon();
+  assert.equal(view.status.textContent, t("play.to_move", { player: "North" }));
+  view.sow(view.line.game.legal[0]);
+  await soon();
+  view.takeBack();
+  assert.equal(view.line.turns.length, 1); // between two people, one turn
+});
+
+test("whoever is to move resigns, and a game that is over is not resigned", () => {
+  const view = opened();
+  view.begin(new GameLine(engine.newGame("leyla")), ["you", { kind: "random" }]);
+  view.resign();
+  assert.equal(view.line.resigned, 0);
+  assert.equal(view.status.textContent, t("play.resigned", { player: "South", winner: "North" }));
+  assert.equal(app.said.at(-1), view.status.textContent);
+  assert.equal(view.root.classList.contains("over"), true);
+  for (const name of ["resign", "hint", "values"]) assert.equal(button(view, name).disabled, true);
+  assert.equal(button(view, "take_back").disabled, false);
+  view.takeBack();
+  assert.deepEqual([view.line.resigned, view.root.classList.contains("over"), button(view, "hint").disabled], [null, false, false]);
+  view.begin(new GameLine(engine.newGame("leyla", { starter: 1 })), ["you", { kind: "random" }]);
+  view.resign(); // while the agent thinks
+  assert.deepEqual([view.line.resigned, asked.at(-1).listening.signal.aborted], [0, true]);
+  view.begin(new GameLine(engine.newGame("leyla")), [{ kind: "random" }, { kind: "random" }]);
+  view.resign();
+  assert.equal(view.line.resigned, null);
+});
+
+test("the end of a round waits for the user, and the next one begins", async () => {
+  const view = opened();
+  let before = engine.newGame("layli_goobalay");
+  const ending = () => before.legal.find((action) => before.after(action).isOver);
+  while (ending() === undefined) before = before.after(before.legal[0]);
+  const end = ending(), result = statusOf(before.ruleset, before.after(end));
+  view.begin(new GameLine(before, MATCH), ["you", "you"]);
+  view.sow(end);
+  await soon();
+  assert.equal(view.status.textContent, t("play.round_over", { result, round: 1 }));
+  assert.equal(button(view, "go_on").hidden, false);
+  assert.equal(document.activeElement, button(view, "go_on"));
+  assert.equal(view.shown.round, 1);
+  assert.equal(view.isYours, false);
+  view.goOn();
+  assert.equal(view.shown.round, 2);
+  assert.deepEqual([button(view, "go_on").hidden, view.isYours], [true, true]);
+  const said = app.said.length;
+  view.goOn(); // nothing waits
+  assert.equal(app.said.length, said);
+  view.begin(new GameLine(before), ["you", "you"]);
+  view.sow(end);
+  await soon();
+  assert.equal(view.line.isOver, true);
+  const by = Math.abs(view.line.margin), won = t("play.won", { player: ["South", "North"][view.line.winner], by });
+  assert.equal(view.status.textContent, won);
+});
+
+test("the last turn, the legal turns and the position are said", async () => {
+  const view = opened({ game: engine.fromText(LATE) });
+  view.lastTurn();
+  assert.equal(app.said.at(-1), t("play.no_turn_yet"));
+  view.sayLegal();
+  assert.equal(app.said.at(-1), t("play.legal_said", { player: "South", legal: "S2, S6" }));
+  view.commands.position();
+  assert.match(app.said.at(-1), /South to move/);
+  view.sow(5);
+  await soon();
+  view.lastTurn();
+  assert.match(app.said.at(-1), /South plays S6/);
+  view.study();
+  assert.equal(app.went[0][0], "study");
+  assert.notEqual(app.went[0][1].line, view.line);
+  assert.equal(app.went[0][1].line.text, view.line.text);
+});
+
+test("a game is kept for a reload and in the list, and taken up from there", async () => {
+  const view = opened();
+  view.sow(3);
+  await soon();
+  const record = JSON.parse(localStorage["mancala.game"]).record;
+  assert.match(record, /\[South "human"\]\n\[North "greedy"\]/);
+  assert.equal(readRecord(engine, record).line.turns.length, 1);
+  const again = opened();
+  assert.deepEqual([turns(again), again.players], [["S4"], ["you", { kind: "greedy", strength: 6 }]]);
+  again.newGame();
+  assert.deepEqual(turns(again), []);
+  const games = again.root.all().find((one) => one.getAttribute("aria-label") === t("play.games"));
+  games.fire("focus");
+  assert.equal(games.children.length, 2);
+  assert.equal(games.children[1].textContent, t("play.game", { title: "Layli Goobalay", south: t("play.you"), north: t("agent.greedy"), turns: 1 }));
+  games.value = games.children[1].value;
+  games.fire("change");
+  assert.deepEqual(turns(again), ["S4"]);
+  games.value = "games.none";
+  games.fire("change");
+  assert.deepEqual(turns(again), ["S4"]);
+  localStorage["mancala.game"] = sessionStorage["mancala.game"] = JSON.stringify({ record: "not a record", players: ["you", "you"] });
+  assert.deepEqual(turns(opened()), []); // a new game
+});
+
+test("the fifty newest games are kept, and a full browser is told once", async () => {
+  const view = opened();
+  const moves = async (number) => {
+    view.begin(new GameLine(engine.newGame("leyla")), ["you", "you"]);
+    view.sow(number % 6);
+    await soon();
+  };
+  const realNow = Date.now;
+  let now = 1e12;
+  Date.now = () => (now += 1000);
+  for (let number = 0; number < 52; number++) await moves(number);
+  const names = () => Object.keys(localStorage).filter((key) => key.startsWith("mancala.games."));
+  assert.equal(names().length, 50);
+  assert.ok(Math.min(...names().map((name) => JSON.parse(localStorage[name]).when)) > 1e12 + 2000);
+  Date.now = realNow;
+  assert.deepEqual(app.told, []);
+  isFull = true;
+  await moves(0);
+  view.sow(view.line.game.legal[0]);
+  await soon();
+  assert.deepEqual(app.told, [t("play.not_kept")]);
+  assert.deepEqual(Object.keys(sessionStorage), ["mancala.game"]); // the tab has the game once
+  isFull = false;
+  view.sow(view.line.game.legal[0]);
+  await soon();
+  isFull = true;
+  view.sow(view.line.game.legal[0]);
+  await soon();
+  assert.equal(app.told.length, 2);
+});
+
+test("the form chooses side, agent, strength, length and who starts, and keeps them", () => {
+  app.served = { agents: [{ agent: "checkpoint", checkpoint: "a.zip", label: "a.zip" }] };
+  const view = opened();
+  const form = view.root.all().find((one) => one.name === "form"), selects = form.all().filter((one) => one.name === "select");
+  const by = (text) => selects.find((one) => one.children.some((option) => option.value === text));
+  const strength = form.all().find((one) => one.getAttribute("inputmode") === "numeric"), label = strength.parentElement;
+  const choose = (text) => { const made = by(text); made.value = text; made.fire("change"); };
+  const start = () => form.fire("submit", { preventDefault() {} });
+  assert.equal(label.hidden, true); // greedy has no strength
+  for (const [kind, [least, usual, most]] of Object.entries({ minimax: [1, 6, 14], mcts: [100, 2000, 200000], network: [1, 6, 12], perfect: [1, 5, 60] })) {
+    choose(kind);
+    assert.deepEqual([strength.min, strength.value, strength.max, label.hidden], [least, usual, most, false]);
+    assert.equal(label.firstChild.textContent, t(`play.strength.${kind}`));
+  }
+  choose("minimax");
+  strength.value = "9";
+  strength.fire("change");
+  choose("both");
+  start();
+  assert.deepEqual(view.players, ["you", "you"]);
+  choose("neither");
+  start();
+  assert.deepEqual(view.players, Array(2).fill({ kind: "minimax", strength: 9 }));
+  choose("match");
+  for (const option of selects.filter((one) => one.children.some(({ value }) => value === "north") )) { option.value = "north"; option.fire("change"); }
+  start();
+  assert.deepEqual([view.players, view.line.game.player, view.line.rounds], [[{ kind: "minimax", strength: 9 }, "you"], 1, MATCH]);
+  assert.deepEqual(JSON.parse(localStorage["mancala.play"]), { side: "north", agent: "minimax", strength: "9", rounds: "match", starter: "north" });
+  assert.ok(app.said.at(-1).startsWith(t("play.begun", { title: "Layli Goobalay" })));
+  choose("served:a.zip");
+  assert.equal(label.hidden, true);
+  start();
+  assert.deepEqual(view.players[0], { kind: "served", agent: "checkpoint", checkpoint: "a.zip", label: "a.zip" });
+  localStorage["mancala.play"] = JSON.stringify({ agent: "minimax", strength: 99 });
+  const other = new PlayView(app);
+  assert.equal(other.chosen.strength, 6); // out of range
+  app.served = null;
+  localStorage["mancala.play"] = JSON.stringify({ agent: "served:a.zip" });
+  assert.equal(new PlayView(app).chosen.agent, "greedy"); // no longer there
+});
+
+test("an agent of the server is asked there, and the page's answer is noted", async () => {
+  const view = opened();
+  const agent = { kind: "served", agent: "checkpoint", checkpoint: "a.zip", label: "a.zip" };
+  view.begin(new GameLine(engine.newGame("layli_goobalay"), MATCH), [agent, "you"]);
+  const [{ given, resolve }] = app.served_asked;
+  const [task, game, options, listening, own, instead] = given;
+  assert.deepEqual([task, game.text, options, instead], ["choose", view.line.game.text, { ...agent, rounds: "match" }, { label: "a.zip", agent: agentName({ kind: "minimax", strength: 6 }) }]);
+  assert.equal(listening.signal.aborted, false);
+  const answer = own();
+  assert.deepEqual([asked[0].task, asked[0].options], ["choose", { kind: "minimax", strength: 6 }]);
+  asked[0].resolve({ action: 2 });
+  resolve(await answer);
+  await soon();
+  assert.deepEqual(turns(view), ["S3"]);
+  assert.match(JSON.parse(localStorage["mancala.game"]).record, /minimax:6 of the page played/);
+  view.begin(new GameLine(engine.newGame("layli_goobalay"), 1), [agent, "you"]);
+  assert.equal(app.served_asked.at(-1).given[2].rounds, 1);
+  app.networks.set("layli_goobalay", { name: "mine" });
+  view.begin(new GameLine(engine.newGame("layli_goobalay")), [{ kind: "network", strength: 4 }, "you"]);
+  assert.deepEqual(asked.at(-1).options, { kind: "network", strength: 4, network: { name: "mine" } });
+  assert.equal(view.status.textContent, t("play.thinking", { agent: `${t("agent.network")} 4`, player: "South" }));
+});
