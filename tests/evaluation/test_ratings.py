@@ -210,7 +210,9 @@ def test_without_the_random_agent_the_mean_is_zero():
     assert ratings.elo.sum() == pytest.approx(0, abs=1e-9)
     assert np.allclose(ratings.replicates.sum(axis=1), 0)
     with_prior = 20.25 / 30.5  # a quarter of a won and of a lost pair are added
-    assert ratings.elo[0] - ratings.elo[1] == pytest.approx(elo_difference(with_prior), abs=0.1)
+    assert ratings.elo[0] - ratings.elo[1] == pytest.approx(
+        400 * np.log10(with_prior / (1 - with_prior)), abs=0.1
+    )
 
 
 def test_wrong_matches_are_refused():
