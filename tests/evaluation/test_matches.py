@@ -34,6 +34,7 @@ from mancala_env.evaluation import (
     round_robin,
     stored_ladder,
 )
+from mancala_env.evaluation.match_options import EvaluationOptions, MatchOptions, RoundRobinOptions
 from mancala_env.evaluation.matches import MOST_GAMES, MatchResult, num_pairs
 from mancala_env.evaluation.openings import openings_to_evaluate
 from mancala_env.evaluation.plots import plot_win_rates
@@ -657,21 +658,19 @@ def test_statistics_of_a_match_are_plain_data():
 
 
 @pytest.mark.parametrize(
-    ("function", "defaults"),
+    ("options", "defaults"),
     [
-        (play_matches, {"games": 200, "rounds": 1, "seed": None, "num_threads": None}),
-        (round_robin, {"games": 200, "rounds": 1, "seed": 0, "results": None, "records": None}),
-        (evaluate, {"games": 200, "rounds": 1, "seed": 0, "own_games": 0, "ladder": True, "regret": True}),
-        (
-            own_games_regret,
-            {"games": 20, "max_positions": 100, "time_limit": 1.0, "memory_mb": 256, "seed": 0},
-        ),
+        (MatchOptions, {"games": 200, "rounds": 1, "seed": None, "num_threads": None}),
+        (RoundRobinOptions, {"games": 200, "rounds": 1, "seed": 0, "results": None, "records": None}),
+        (EvaluationOptions, {"games": 200, "rounds": 1, "seed": 0, "own_games": 0, "ladder": True}),
+        (EvaluationOptions, {"regret": True}),
+        (own_games_regret, {"max_positions": 100, "time_limit": 1.0, "memory_mb": 256}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_defaults_of_public_functions_stay(function, defaults):
+def test_defaults_of_public_functions_stay(options, defaults):
     """Results without these arguments are comparable between versions."""
-    given = inspect.signature(function).parameters
+    given = inspect.signature(options).parameters
     assert {name: given[name].default for name in defaults} == defaults
 
 
