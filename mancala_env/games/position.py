@@ -410,10 +410,10 @@ class Position:
             )
         if not isinstance(caption, str | None):
             raise InvalidArgument(f"caption must be a text, not {caption!r}")
-        by_hole = {}
-        for action, value in (values or {}).items():
-            action = whole("an action of values", action, 0, most)
-            by_hole[coordinates.hole_of(self.ruleset, self.player, action)] = value
+        by_hole = {
+            coordinates.hole_of(self.ruleset, self.player, action): value
+            for action, value in (values or {}).items()
+        }
         ringed = several("last", last, "a list of holes")
         pairs = several("arrows", arrows, "a list of pairs")
         ends = [several("an arrow", pair, "two holes", 2) for pair in pairs]
