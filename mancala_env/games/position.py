@@ -290,6 +290,8 @@ class Position:
         """Return an independent copy."""
         return Position._of(self.ruleset, self._games.copy())
 
+    __copy__ = copy
+
     def next_round(self) -> "Position | None":
         """Return the start of the next round (RULES 5); None if the match is over.
 
@@ -346,9 +348,6 @@ class Position:
     def key(self) -> tuple[Ruleset, bytes]:
         """A hashable key for sets and dicts; equal positions have equal keys."""
         return self.ruleset, self._games.tobytes()
-
-    def __copy__(self) -> "Position":
-        return self.copy()
 
     def __repr__(self) -> str:
         return f"Position.from_text({self.to_text()!r})"

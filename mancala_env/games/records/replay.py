@@ -139,11 +139,7 @@ class Replay:
     """
 
     def __init__(self, start: Position, rounds: Rounds = 1) -> None:
-        """Start a game.
-
-        Args:
-            start: Start position.
-            rounds: Number of the last round to play, or "match".
+        """Start a game from a position, up to the round of number `rounds`, or a "match".
 
         Raises:
             InvalidPosition: Seeds are missing, so that no next round can be set up.
@@ -194,10 +190,7 @@ class Replay:
         self.position = Position._of(self.position.ruleset, games)
 
     def outcome(self, resigned: int | None = None) -> Outcome:
-        """Return the outcome after the last turn.
-
-        Args:
-            resigned: The player who resigned, 0 or 1; None if neither did.
+        """Return the outcome after the last turn, or after a player (0 or 1) resigned.
 
         Raises:
             InvalidRecord: A player resigned after the end of the game.
