@@ -75,7 +75,7 @@ class Analyst:
     """
 
     def __init__(
-        self, ruleset: Ruleset, time_limit: float, answered: Callable[[Analysis], None] | None = None
+        self, ruleset: Ruleset, time_limit: float, answered: Callable[[Analysis], object] | None = None
     ) -> None:
         """Create the solver.
 
