@@ -11,15 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mancala_env._util.checks import mask, seed_of, truth, whole
-from mancala_env.engine.coordinates import holes_seen_by
-from mancala_env.engine.episode import (
-    Rounds,
-    encode_episode,
-    new_episode,
-    play_random,
-    step,
-)
+from mancala_env._util.checks import mask, seed_of, truth, whole, whole_actions
+from mancala_env.engine.episode import Rounds, encode_episode, new_episode, play_random, step
 from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.jit.threads import num_threads_of, run_in_slices
@@ -38,9 +31,9 @@ from mancala_env.engine.state import (
 from mancala_env.engine.turn import first_illegal, write_mask
 from mancala_env.engine.validation import check_running
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition
+from mancala_env.games.position import PLAYERS, Position
 from mancala_env.observations import Observer
 from mancala_env.observations.board import write_board
-from mancala_env.render.scene import describe
 from mancala_env.render.svg import Theme, check_look, grid
 from mancala_env.rulesets import Ruleset, lookup
 
@@ -254,17 +247,12 @@ class Batch:
             InvalidArgument: An argument is invalid, or there are too many games.
         """
         check_look(theme, width)
-        columns = whole("columns", columns, 1)
         wanted = range(min(self.num_games, _GAMES_DRAWN)) if games is None else list(games)
         if not 1 <= len(wanted) <= _MOST_GAMES_DRAWN:
             raise InvalidArgument(f"1 to {_MOST_GAMES_DRAWN} games can be drawn at once, not {len(wanted)}")
         rows = [whole("a game", b, 0, self.num_games - 1) for b in wanted]
-        scenes = []
-        for b in rows:
-            state = unpack(self.games[b : b + 1], self.ruleset.num_holes)
-            legal = holes_seen_by(self.ruleset, state.player)[0][np.flatnonzero(self.legal_mask[b])]
-            scenes.append(describe(self.ruleset, state, legal=legal.tolist()))
-        columns = min(columns, len(scenes))
+        columns = min(whole("columns", columns, 1), len(rows))
+        scenes = [Position._of(self.ruleset, self.games[b][None]).scene() for b in rows]
         return grid(scenes, columns, theme=theme, width=280 * columns if width is None else width)
 
     def _repr_svg_(self) -> str:
@@ -319,17 +307,11 @@ class Batch:
             IllegalMove: An action is illegal; the message names the game. Nothing has changed.
             InvalidArgument: `where` is not a mask.
         """
-        chosen = np.asarray(actions)
-        if chosen.shape != (self.num_games,) or not np.issubdtype(chosen.dtype, np.integer):
-            raise IllegalMove(
-                f"actions must be {self.num_games} integers, not {chosen.dtype} of shape {chosen.shape}"
-            )
-        chosen = np.ascontiguousarray(chosen, np.int64)
+        chosen = whole_actions("actions must be", actions, self.num_games)
         wanted = self._wanted(where)
         b = first_illegal(self._rules, self.games, chosen, wanted, self.num_actions)
         if b >= 0:
-            player = ("South", "North")[self.player[b]]
-            legal = ", ".join(map(str, np.flatnonzero(self.legal_mask[b])))
+            player, legal = PLAYERS[self.player[b]], ", ".join(map(str, np.flatnonzero(self.legal_mask[b])))
             raise IllegalMove(f"game {b}: {player} cannot play action {chosen[b]}; legal actions: {legal}")
         episode = self._rules, self._settings, self.autoreset, self.games, self._randoms
         self._run(_step, *episode, chosen, wanted, self._outputs)

@@ -120,13 +120,14 @@ def _kind_of(path: Path, what: Position | GameRecord, action: int | None) -> str
 
 
 def _write_png(path: Path, position: Position, shown: dict[str, Any], looks: dict[str, Any]) -> None:
-    with needing("a picture in pixels", "render"):
-        from PIL.PngImagePlugin import PngInfo
+    from mancala_env.render.pixels import image_of
 
-        from mancala_env.render.pixels import image_of
+    image = image_of(position.scene(**shown), **looks)
+    from PIL.PngImagePlugin import PngInfo  # the import above has a message if there is no pillow
+
     texts = PngInfo()
     texts.add_text("Position", position.to_text())
-    image_of(position.scene(**shown), **looks).save(path, format="PNG", optimize=True, pnginfo=texts)
+    image.save(path, format="PNG", optimize=True, pnginfo=texts)
 
 
 def frames_of_turn(
@@ -152,8 +153,8 @@ def frames_of_turn(
         IllegalMove: The action is illegal.
         ImportError: pillow is not installed.
     """
-    with needing("a picture in pixels", "render"):
-        from mancala_env.render.pixels import Frame, pixels_of
+    from mancala_env.render.pixels import Frame, pixels_of
+
     ruleset, timeline = position.ruleset, position.timeline(action)
     for step in steps(position.state, timeline, seed_seconds, max_laps)[:-1]:
         scene = describe(
@@ -182,8 +183,8 @@ def game_frames(record: GameRecord, *, max_laps: int = 6, **looks: Any) -> Itera
         InvalidRecord: A turn does not fit the rules.
         ImportError: pillow is not installed.
     """
-    with needing("a picture in pixels", "render"):
-        from mancala_env.render.pixels import Frame, pixels_of
+    from mancala_env.render.pixels import Frame, pixels_of
+
     still: Any = {name: looks[name] for name in ("width", "theme") if name in looks}
     yield Frame(pixels_of(record.start_position.scene(), **still), _ROUND_SECONDS)
     for step in record.replay():

@@ -290,6 +290,8 @@ class Position:
         """Return an independent copy."""
         return Position._of(self.ruleset, self._games.copy())
 
+    __copy__ = copy
+
     def next_round(self) -> "Position | None":
         """Return the start of the next round (RULES 5); None if the match is over.
 
@@ -346,9 +348,6 @@ class Position:
     def key(self) -> tuple[Ruleset, bytes]:
         """A hashable key for sets and dicts; equal positions have equal keys."""
         return self.ruleset, self._games.tobytes()
-
-    def __copy__(self) -> "Position":
-        return self.copy()
 
     def __repr__(self) -> str:
         return f"Position.from_text({self.to_text()!r})"
@@ -410,10 +409,10 @@ class Position:
             )
         if not isinstance(caption, str | None):
             raise InvalidArgument(f"caption must be a text, not {caption!r}")
-        by_hole = {}
-        for action, value in (values or {}).items():
-            action = whole("an action of values", action, 0, most)
-            by_hole[coordinates.hole_of(self.ruleset, self.player, action)] = value
+        by_hole = {
+            coordinates.hole_of(self.ruleset, self.player, action): value
+            for action, value in (values or {}).items()
+        }
         ringed = several("last", last, "a list of holes")
         pairs = several("arrows", arrows, "a list of pairs")
         ends = [several("an arrow", pair, "two holes", 2) for pair in pairs]

@@ -20,13 +20,7 @@ _TURNS_PER_CALL = 50
 
 
 class Measurement(NamedTuple):
-    """A measured speed.
-
-    Attributes:
-        name: Name of the measurement.
-        value: Median of the measured values.
-        unit: Unit of the value.
-    """
+    """A measured speed: the median of the measured values, and its unit."""
 
     name: str
     value: float

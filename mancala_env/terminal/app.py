@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, ClassVar
 
 from textual.app import App, ComposeResult
@@ -84,20 +85,16 @@ class PlayApp(App[None]):
         values_seconds: float = 10.0,
         record: str | None = None,
     ) -> None:
-        """Set up the board.
+        """Set up the board of a game, which may have begun.
 
-        Args:
-            game: The game, which may have begun.
-            seed_seconds: Duration of each falling seed; 0 for no animation.
-            values_seconds: Time limit of the solver per position, in seconds.
-            record: File that the caller appends the game to at the end; the key "w" then only names it.
+        Without animation, `seed_seconds` is 0. The caller appends the game to the file `record` at the end.
         """
         super().__init__()
         self.game = game
         self.stage = "choose"
         self._seed_seconds = seed_seconds
         self._record = record
-        self.analyst = Analyst(game.ruleset, values_seconds, self._found)
+        self.analyst = Analyst(game.ruleset, values_seconds, partial(self.call_later, self._take_values))
         self._analysis: Analysis | None = None
         self._has_values = False
         self._hint: int | None = None
@@ -118,7 +115,7 @@ class PlayApp(App[None]):
             yield Board(self.game.position)
             with VerticalScroll(id="side", can_focus=False):
                 yield Static(id="turns", markup=False)
-        yield Status(id="status", markup=False)
+        yield Status(id="status")
         yield Static(id="said", markup=False)
         yield Footer(compact=True)
 
@@ -149,7 +146,6 @@ class PlayApp(App[None]):
         self._say("")
 
     def _go_on(self) -> None:
-        """Start the next turn: wait for a person, or let an agent choose."""
         self._leave_position()
         if self.game.is_over:
             self.stage = "over"
@@ -190,7 +186,6 @@ class PlayApp(App[None]):
             self._next_moment()
 
     def _next_moment(self) -> None:
-        """Show the next moment of a turn."""
         moment = next(self._moments, None)
         if moment is None:
             return self._end_of_turn()
@@ -284,8 +279,9 @@ class PlayApp(App[None]):
         south, north = shown.counts
         mark = "■" if self.stage in ("over", "round") else "▼▲"[player]
         has_rounds = self.game.rounds != 1 and self.stage != "round"
-        line = f"{mark} {text}" + f" · round {shown.round}" * has_rounds
-        self.query_one("#status", Status).show(line, f"South {south} : {north} North")
+        line = self.query_one("#status", Status)
+        line.what = f"{mark} {text}" + f" · round {shown.round}" * has_rounds
+        line.counts = f"South {south} : {north} North"
 
     def _shown(self) -> Position:
         """Return the position on the board; during an animation, the position before the turn."""
@@ -310,10 +306,6 @@ class PlayApp(App[None]):
     def _ask_values(self) -> None:
         if self._has_values and self.stage == "choose":
             self.analyst.ask(self.game.position)
-
-    def _found(self, analysis: Analysis) -> None:
-        """Receive the analyst's results, in its thread."""
-        self.call_later(self._take_values, analysis)
 
     def _take_values(self, analysis: Analysis) -> None:
         is_wanted = self._has_values and self.stage == "choose"

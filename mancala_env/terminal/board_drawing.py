@@ -126,9 +126,9 @@ class BoardLayout:
         self.is_tall = height >= 16 and self.columns >= 6
         self.rows = 5 if self.is_tall else 3
         lines = 2 * (self.rows + 1) + _GAP + (0 if self.has_trays else 2)
-        self._pad = 1 if height >= lines + 2 else 0
+        self.pad = 1 if height >= lines + 2 else 0
         self.board_width = holes * self._pitch + (2 * (TRAY + 2) if self.has_trays else 2)
-        self.board_height = lines + 2 * self._pad
+        self.board_height = lines + 2 * self.pad
         self.left = max(0, (width - self.board_width) // 2)
         self.top = max(0, (height - self.board_height) // 2)
 
@@ -137,7 +137,7 @@ class BoardLayout:
         row, column = self._squares[hole]
         x = self.left + (TRAY + 2 if self.has_trays else 1) + column * self._pitch
         x += (self._pitch - self.columns) // 2
-        y = self.top + self._pad + (0 if self.has_trays else 1) + 1
+        y = self.top + self.pad + (0 if self.has_trays else 1) + 1
         return x, y + row * (self.rows + _GAP)
 
     def is_upper(self, hole: int) -> bool:
@@ -167,32 +167,17 @@ class BoardLayout:
         """Return the upper left corner of a player's store, at the end of their row in sowing direction."""
         at_right = (player == SOUTH) == (self.ruleset.direction == "anticlockwise")
         x = self.left + (self.board_width - TRAY - 1 if at_right else 1)
-        return x, self.top + self._pad
-
-    @property
-    def tray_height(self) -> int:
-        """Height of a store, in rows."""
-        return self.board_height - 2 * self._pad
+        return x, self.top + self.pad
 
 
 def draw(ruleset: Ruleset, view: BoardView, width: int, height: int) -> Canvas:
-    """Draw a board.
-
-    Args:
-        ruleset: The ruleset.
-        view: The position and its markings.
-        width: Columns, at least 4W + 2.
-        height: Rows, at least 12.
-    """
+    """Draw a board in at least 4W + 2 columns and 12 rows; a smaller canvas shows a part."""
     plan = BoardLayout(ruleset, width, height)
     canvas = Canvas(width, height)
     canvas.fill(plan.left, plan.top, plan.board_width, plan.board_height, "board")
+    draw_store = _draw_tray if plan.has_trays else _draw_store_line
     for player in (NORTH, SOUTH):
-        stored = int(view.state.stores[0, player])
-        if plan.has_trays:
-            _draw_tray(canvas, plan, player, stored)
-        else:
-            _draw_store_line(canvas, plan, player, stored)
+        draw_store(canvas, plan, player, int(view.state.stores[0, player]))
     for hole in range(ruleset.num_holes):
         _draw_hole(canvas, plan, view, hole)
         _draw_label(canvas, plan, view, hole)
@@ -263,7 +248,7 @@ def _draw_label(canvas: Canvas, plan: BoardLayout, view: BoardView, hole: int) -
 
 def _draw_tray(canvas: Canvas, plan: BoardLayout, player: int, stored: int) -> None:
     x, y = plan.tray(player)
-    height = plan.tray_height
+    height = plan.board_height - 2 * plan.pad
     canvas.fill(x + 1, y + 1, TRAY - 2, height - 2, "hole")
     canvas.box(x, y, TRAY, height, _LINES["free"], "hole_edge", False)
     canvas.centre(x, y, TRAY, f" {_TRIANGLES[player]} {PLAYERS[player]} ", ROLES[player], bold=True)
@@ -275,6 +260,6 @@ def _draw_tray(canvas: Canvas, plan: BoardLayout, player: int, stored: int) -> N
 
 
 def _draw_store_line(canvas: Canvas, plan: BoardLayout, player: int, stored: int) -> None:
-    y = plan.top + plan._pad if player == NORTH else plan.top + plan.board_height - 1 - plan._pad
+    y = plan.top + plan.pad if player == NORTH else plan.top + plan.board_height - 1 - plan.pad
     text = f"{_TRIANGLES[player]} {PLAYERS[player]}'s store: {stored}"
     canvas.put(plan.left + 2, y, text, ROLES[player], bold=True)

@@ -43,12 +43,8 @@ class InteractiveGame:
     ) -> None:
         """Create the players and the start position.
 
-        Args:
-            ruleset: The ruleset, or the position to start from.
-            south: Player of South: "human", "human:NAME", or the spec of an agent.
-            north: Player of North, like `south`.
-            rounds: Last round to play, or "match"; None for the round of the start position.
-            seed: Random seed of the agents; None for a random one.
+        A player is "human", "human:NAME", or the spec of an agent. `rounds` is the last round to play, or
+        "match"; None is the round of the start position.
 
         Raises:
             MancalaError: An argument is invalid, or an agent cannot play the ruleset or the rounds.
@@ -112,9 +108,7 @@ class InteractiveGame:
     def undo(self) -> int:
         """Take back all turns since a person's last choice, included; return their number."""
         by_people = [n for n, step in enumerate(self.steps) if self.players[step.turn.player] is None]
-        if not by_people:
-            return 0
-        keep = by_people[-1]
+        keep = by_people[-1] if by_people else len(self.steps)
         taken_back = len(self.steps) - keep
         del self.steps[keep:], self.timelines[keep:]
         self._replay = records.Replay(self._start, self.rounds)
@@ -136,7 +130,7 @@ class InteractiveGame:
 
     def outcome(self) -> records.Outcome:
         """Return the outcome so far."""
-        return self.record().verify()
+        return self._replay.outcome()
 
     def save(self, path: str | Path) -> None:
         """Append the game to a file of game records; see :func:`mancala_env.games.records.write_games`."""

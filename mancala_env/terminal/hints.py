@@ -1,7 +1,7 @@
 """Exact values and hints for a position, computed in a background thread."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from mancala_env import agents
 from mancala_env.games.position import PLAYERS, Position
 from mancala_env.rulesets import Ruleset
-from mancala_env.solver.exact import Progress, Solver
+from mancala_env.solver.exact import Progress, Solution, Solver
 
 HINT_SPEC = "minimax:0.5s"
 """Agent that gives a hint if the solver exceeds its time limit."""
@@ -75,7 +75,7 @@ class Analyst:
     """
 
     def __init__(
-        self, ruleset: Ruleset, time_limit: float, answered: Callable[[Analysis], None] | None = None
+        self, ruleset: Ruleset, time_limit: float, answered: Callable[[Analysis], object] | None = None
     ) -> None:
         """Create the solver.
 
@@ -104,19 +104,14 @@ class Analyst:
         if self._asked is not position:
             raise _Dropped
         if self._answered and progress.seconds > 0:
-            lead = _lead(position)
-            bounds = progress.lower + lead, progress.upper + lead
-            self._answered(Analysis(position, {}, *bounds, False, progress.seconds))
+            self._answered(_analysis(position, progress, {}, is_done=False))
 
     def _solve(
         self, position: Position, time_limit: float, progress: Callable[[Progress], None] | None = None
     ) -> Analysis:
         with self._is_solving:
             found = self._solver.solve(position, time_limit=time_limit, progress=progress, with_line=False)
-        lead = _lead(position)
-        exact = {action: low + lead for action, (low, high) in found.action_bounds.items() if low == high}
-        bounds = found.lower + lead, found.upper + lead
-        return Analysis(position.copy(), exact, *bounds, True, found.seconds)
+        return _analysis(position.copy(), found, found.action_bounds, is_done=True)
 
     def solve(self, position: Position, time_limit: float | None = None) -> Analysis:
         """Analyse a position and return the final results; cancels the previous request."""
@@ -132,6 +127,10 @@ class Analyst:
         return agent.choose(position), f"This is the choice of {HINT_SPEC}; it is not proved to be optimal."
 
 
-def _lead(position: Position) -> int:
-    """Return the lead of the player to move in the stores, in seeds."""
-    return position.stores[position.player] - position.stores[1 - position.player]
+def _analysis(
+    position: Position, found: Progress | Solution, bounds: Mapping[int, tuple[int, int]], *, is_done: bool
+) -> Analysis:
+    """Return results of the solver, which counts from this position on, with the seeds in the stores."""
+    stored = position.stores[position.player] - position.stores[1 - position.player]
+    leads = {action: low + stored for action, (low, high) in bounds.items() if low == high}
+    return Analysis(position, leads, found.lower + stored, found.upper + stored, is_done, found.seconds)

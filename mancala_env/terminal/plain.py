@@ -7,12 +7,9 @@ of the input ends the program.
 from collections.abc import Callable, Iterable
 from typing import TextIO
 
-from mancala_env.engine.timeline import Timeline
 from mancala_env.errors import printable
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import PLAYERS, Position
-from mancala_env.games.records import Step
-from mancala_env.render import scene
 from mancala_env.render.motion import in_words
 from mancala_env.terminal.game import InteractiveGame, end_in_words, saved_in_words, undone_in_words
 from mancala_env.terminal.hints import Analyst
@@ -33,21 +30,14 @@ class PlainPlay:
     def __init__(
         self, game: InteractiveGame, lines: Iterable[str], output: TextIO, values_seconds: float = 10.0
     ) -> None:
-        """Set up the commands.
-
-        Args:
-            game: The game.
-            lines: Lines of input.
-            output: File that the answers are printed to.
-            values_seconds: Time limit of the solver per position, in seconds.
-        """
+        """Set up the commands; the solver has `values_seconds` per position."""
         self.game = game
         self._lines = iter(lines)
         self._output = output
         self._analyst = Analyst(game.ruleset, values_seconds)
         self._commands: dict[str, Callable[[str], None]] = {
             "board": lambda _: self._say(str(game.position)),
-            "where": lambda _: self._say(board_in_words(game.position)),
+            "where": lambda _: self._say(game.position.scene().description),
             "undo": lambda _: self._say(undone_in_words(game.undo())),
             "hint": lambda _: self._hint(game.position),
             "values": lambda _: self._values(game.position),
@@ -68,7 +58,7 @@ class PlainPlay:
                 is_board_known = False
                 continue
             if not is_board_known:
-                self._say(board_in_words(self.game.position))
+                self._say(self.game.position.scene().description)
             self._say(f"{PLAYERS[self.game.position.player]}, your turn:")
             words = printable(next(self._lines, "quit").strip())
             if _SHORT.get(words.lower(), words.lower()) == "quit":
@@ -103,8 +93,17 @@ class PlainPlay:
             self._play(action)
 
     def _play(self, action: int) -> None:
+        """Play a turn, and describe it and the end of the round."""
         step = self.game.play(action)
-        self._say(*turn_in_words(self.game, step, self.game.timelines[-1]))
+        timeline = self.game.timelines[-1]
+        said = [f"{step.number}. {step.turn}.", *in_words(self.game.ruleset, timeline)]
+        if timeline.events[-1].kind == "next":
+            said.pop()  # the description of the board names the next player
+        if step.after.is_over:
+            said.append(end_in_words(step))
+        if step.following.round != step.after.round:
+            said.append(f"Round {step.following.round} begins.")
+        self._say(*said)
 
     def _hint(self, position: Position) -> None:
         action, why = self._analyst.hint(position)
@@ -126,21 +125,3 @@ def action_of(position: Position, words: str) -> int | None:
     if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:9]) <= position.ruleset.num_holes:
         return None
     return int(text) - 1
-
-
-def board_in_words(position: Position) -> str:
-    """Return a description of the board."""
-    legal = position.legal_holes
-    return scene.in_words(position.ruleset, position.state, legal)
-
-
-def turn_in_words(game: InteractiveGame, step: Step, timeline: Timeline) -> list[str]:
-    """Return a description of a turn and, if it ended a round, of the round's result."""
-    said = [f"{step.number}. {step.turn}.", *in_words(game.ruleset, timeline)]
-    if timeline.events[-1].kind == "next":
-        said.pop()  # the description of the board names the next player
-    if step.after.is_over:
-        said.append(end_in_words(step))
-    if step.following.round != step.after.round:
-        said.append(f"Round {step.following.round} begins.")
-    return said

@@ -7,8 +7,10 @@ from typing import ClassVar
 from rich.segment import Segment
 from rich.style import Style
 from textual.binding import Binding
+from textual.content import Content
 from textual.events import Click, MouseMove
 from textual.message import Message
+from textual.reactive import reactive
 from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.theme import Theme
@@ -135,24 +137,17 @@ def _with_inked_spaces(row: list[Cell]) -> Iterator[Cell]:
         yield cell
 
 
-class Status(Static):
+class Status(Widget):
     """The status line, with the counts if there is room for both."""
 
-    _what, _counts = "", ""
+    what, counts = reactive(""), reactive("")
 
-    def show(self, what: str, counts: str) -> None:
-        """Show another status and other counts."""
-        self._what, self._counts = what, counts
-        self.on_resize()
-
-    def on_resize(self) -> None:
-        """Show as much as fits."""
+    def render(self) -> Content:
         width = self.size.width
-        room = width - len(self._counts) - 1
+        room = width - len(self.counts) - 1
         if room < _LEAST_STATUS:
-            self.update(self._what[:width])
-        else:
-            self.update(f"{self._what[:room]:<{room}} {self._counts}")
+            return Content(self.what[:width])
+        return Content(f"{self.what[:room]:<{room}} {self.counts}")
 
 
 class Help(ModalScreen[None]):

@@ -7,41 +7,20 @@ and the server restarted at any time, and any number of pages can play against o
 import asyncio
 import os
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, Generic, TypeVar
+from functools import lru_cache
+from typing import Any
 
 from mancala_env.agents import Agent, Spec, make
 from mancala_env.engine.episode import Rounds
 from mancala_env.games.position import Position
+from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solution, Solver
 
 _MOST_AGENTS, _MOST_SOLVERS = 32, 4
 _FIRST_SLICE, _LONGEST_SLICE = 0.05, 1.0
-
-_Kept = TypeVar("_Kept")
-
-
-class _LockedCache(Generic[_Kept]):
-    """A cache of recently used agents or solvers, each with a lock for one request at a time."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._kept: OrderedDict[Any, tuple[_Kept, asyncio.Lock]] = OrderedDict()
-
-    def find(self, key: Any) -> tuple[_Kept, asyncio.Lock] | None:
-        if key in self._kept:
-            self._kept.move_to_end(key)
-        return self._kept.get(key)
-
-    def keep(self, key: Any, value: _Kept) -> tuple[_Kept, asyncio.Lock]:
-        self._kept[key] = (value, asyncio.Lock())
-        for old in list(self._kept):
-            if len(self._kept) > self._most and not self._kept[old][1].locked() and old != key:
-                del self._kept[old]
-        return self._kept[key]
 
 
 class AnalysisService:
@@ -54,11 +33,19 @@ class AnalysisService:
             memory_mb: Maximum size of a solver's transposition table in MB; at most four solvers are kept.
             num_workers: Maximum number of requests processed in parallel; None for one per core.
         """
-        self._memory_mb = memory_mb
         workers = num_workers or len(os.sched_getaffinity(0))
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="mancala-serve")
-        self._agents: _LockedCache[Agent] = _LockedCache(_MOST_AGENTS)
-        self._solvers: _LockedCache[Solver] = _LockedCache(_MOST_SOLVERS)
+
+        # The most recently used agents and solvers, each with a lock for one request at a time.
+        @lru_cache(_MOST_AGENTS)
+        def agent_of(spec: Spec, stamp: tuple[Any, ...], ruleset: Ruleset) -> tuple[Agent, asyncio.Lock]:
+            return make(spec, ruleset, num_threads=1), asyncio.Lock()
+
+        @lru_cache(_MOST_SOLVERS)
+        def solver_of(ruleset: Ruleset) -> tuple[Solver, asyncio.Lock]:
+            return Solver(ruleset, memory_mb=memory_mb), asyncio.Lock()
+
+        self._agent_of, self._solver_of = agent_of, solver_of
 
     async def choose(self, spec: Spec, position: Position, rounds: Rounds = 1) -> int:
         """Return the action that an agent chooses in a game of `rounds` rounds, or a "match".
@@ -66,10 +53,7 @@ class AnalysisService:
         Raises:
             MancalaError: If the agent cannot be created, or cannot play the ruleset or the number of rounds.
         """
-        key = (str(spec), _stamp(spec), position.ruleset)
-        agent, lock = self._agents.find(key) or self._agents.keep(
-            key, await self._run(lambda: make(spec, position.ruleset, num_threads=1))
-        )
+        agent, lock = await self._run(lambda: self._agent_of(spec, _stamp(spec), position.ruleset))
         agent.check_rounds(rounds)
         async with lock:
             return await self._run(lambda: agent.choose(position))
@@ -83,10 +67,7 @@ class AnalysisService:
         Yields:
             The solution so far, after each slice.
         """
-        ruleset = position.ruleset
-        kept, lock = self._solvers.find(ruleset) or self._solvers.keep(
-            ruleset, Solver(ruleset, memory_mb=self._memory_mb)
-        )
+        kept, lock = self._solver_of(position.ruleset)
         end = time.monotonic() + seconds
         async with lock:
             solver = await self._run(kept.sibling)

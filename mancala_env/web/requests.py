@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from mancala_env.agents import Spec
-from mancala_env.engine.episode import Rounds, encode_rounds
 from mancala_env.errors import MancalaError
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
@@ -115,19 +114,11 @@ def _ruleset_of(request: dict[str, Any]) -> Ruleset | None:
 
 def seconds_of(request: dict[str, Any], limits: Limits) -> float:
     """Return the time limit of an analysis in seconds; raise a BadRequest if it is not a number in range."""
-    value = request.get("seconds", limits.analysis_seconds)
+    value, most = request.get("seconds", limits.analysis_seconds), limits.analysis_seconds
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 < value <= limits.analysis_seconds:
-        most = f"{limits.analysis_seconds:g}"
-        raise BadRequest(f"seconds must be a number above 0 and at most {most}, not {_short(value)}")
+    if not is_number or not 0 < value <= most:
+        raise BadRequest(f"seconds must be a number above 0 and at most {most:g}, not {_short(value)}")
     return float(value)
-
-
-def rounds_of(request: dict[str, Any]) -> Rounds:
-    """Return the number of rounds of the game, or "match"; raise a MancalaError if it is invalid."""
-    rounds = request.get("rounds", 1)
-    encode_rounds(rounds)
-    return rounds
 
 
 def cancelled_id(request: dict[str, Any]) -> int:
@@ -138,11 +129,7 @@ def cancelled_id(request: dict[str, Any]) -> int:
 def spec_of(request: dict[str, Any], limits: Limits, folder: Path | None, offered: tuple[str, ...]) -> Spec:
     """Return the spec of the agent of a request.
 
-    Args:
-        request: The request.
-        limits: Limits of the search. They do not apply to `offered`.
-        folder: Folder of the checkpoints; None for no checkpoints.
-        offered: Further specs that the server offers.
+    `folder` has the checkpoints. The limits do not apply to the specs that the server offers.
 
     Raises:
         MancalaError: If the agent is unknown, not available to pages, or exceeds the limits.
@@ -185,12 +172,11 @@ def _within(spec: Spec, limits: Limits) -> Spec:
         is_unlimited = spec.kind in ("perfect", "perfect+traps")
         return Spec.parse(f"{spec.kind}:{seconds}s") if is_unlimited else spec
     most = limits.simulations if "mcts" in spec.kind else limits.depth
-    why = ""
-    if not math.isfinite(budget.seconds) and budget.steps > most:
+    if math.isfinite(budget.seconds):
+        if budget.seconds > limits.seconds:
+            raise BadRequest(f"agent {str(spec)!r}: the time must be at most {seconds} seconds")
+    elif budget.steps > most:
         why = f"the budget must be at most {most}, or a time up to {seconds}s"
-    elif math.isfinite(budget.seconds) and budget.seconds > limits.seconds:
-        why = f"the time must be at most {seconds} seconds"
-    if why:
         raise BadRequest(f"agent {str(spec)!r}: {why}")
     return spec
 

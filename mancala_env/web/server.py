@@ -29,6 +29,7 @@ from starlette.types import Scope
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from mancala_env.agents import spec_forms
+from mancala_env.engine.episode import encode_rounds
 from mancala_env.errors import MancalaError
 from mancala_env.version import __version__
 from mancala_env.web import requests
@@ -114,17 +115,17 @@ class _Server:
     agents: tuple[str, ...] = ()
     sessions: set["_Session"] = field(default_factory=set)
 
-    def about(self) -> dict[str, Any]:
+    async def about(self, _: Any = None) -> dict[str, Any]:
         return {
             "version": __version__,
             "specs": spec_forms(),
             "agents": list(self.agents),
-            "checkpoints": requests.checkpoints_in(self.checkpoints),
+            "checkpoints": await asyncio.to_thread(requests.checkpoints_in, self.checkpoints),
             "limits": asdict(self.limits),
         }
 
     async def tell(self, _: Request) -> Response:
-        return JSONResponse(await asyncio.to_thread(self.about), headers=_HEADERS)
+        return JSONResponse(await self.about(), headers=_HEADERS)
 
     async def serve(self, socket: WebSocket) -> None:
         if not _is_own_origin(socket):
@@ -171,18 +172,18 @@ class _Session:
         self._tasks: dict[int, asyncio.Task[None]] = {}
         # Token bucket: `a_second` tokens are added per second, up to those of three seconds.
         self._allowed, self._filled = 3.0 * self._limits.a_second, time.monotonic()
-        self._errors = 0
 
     async def serve(self) -> None:
         """Answer requests until the page disconnects, or sends too many invalid requests in a row."""
+        errors = 0
         try:
-            while self._errors < _MOST_ERRORS:
+            while errors < _MOST_ERRORS:
                 text = await self._receive()
                 try:
                     await self._take(text)
-                    self._errors = 0
+                    errors = 0
                 except MancalaError as error:
-                    self._errors += 1
+                    errors += 1
                     await self._send({"id": requests.id_of(text), "error": str(error)})
             await self._socket.close(_POLICY)
         except WebSocketDisconnect:
@@ -205,15 +206,13 @@ class _Session:
         number = request["id"]
         if request["do"] == "cancel":
             task = self._tasks.get(requests.cancelled_id(request))
-            if task:
-                task.cancel()
-            await self._send({"id": number, "cancelled": task is not None})
+            await self._send({"id": number, "cancelled": task is not None and task.cancel()})
             return
         if number in self._tasks:
             raise BadRequest(f"request {number} is still running; use another id")
         if len(self._tasks) >= self._limits.at_once:
             raise BadRequest(f"at most {self._limits.at_once} requests can run at once; cancel one")
-        work = {"about": self._tell, "choose": self._choose, "analyse": self._analyse}[request["do"]]
+        work = {"about": self._server.about, "choose": self._choose, "analyse": self._analyse}[request["do"]]
         task = asyncio.create_task(self._answer(number, work(request)))
         self._tasks[number] = task
         task.add_done_callback(lambda _: self._tasks.pop(number, None))
@@ -243,11 +242,9 @@ class _Session:
             answer = {"error": "internal error of the server", "failed": True}
         await self._send({"id": number, **answer})
 
-    async def _tell(self, _: dict[str, Any]) -> dict[str, Any]:
-        return await asyncio.to_thread(self._server.about)
-
     async def _choose(self, request: dict[str, Any]) -> dict[str, Any]:
-        position, rounds = requests.position_of(request), requests.rounds_of(request)
+        position, rounds = requests.position_of(request), request.get("rounds", 1)
+        encode_rounds(rounds)  # raises an error if they are invalid
         spec = requests.spec_of(request, self._limits, self._server.checkpoints, self._server.agents)
         started = time.monotonic()
         action = await self._server.service.choose(spec, position, rounds)

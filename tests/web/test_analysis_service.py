@@ -15,7 +15,7 @@ from mancala_env import Position
 from mancala_env.agents import Spec
 from mancala_env.agents.scripted import RandomAgent
 from mancala_env.web import analysis
-from mancala_env.web.analysis import AnalysisService, _LockedCache
+from mancala_env.web.analysis import AnalysisService
 
 CHECKPOINT = next((Path(__file__).parent.parent / "data").rglob("*.zip"))
 HARD = "layli_goobalay 1,1,9,8,1,3/3,5,9,1,1,6 0-0 S"
@@ -165,38 +165,6 @@ def test_an_agent_is_not_given_to_another_request_before_it_is_done(
 
     asyncio.run(run())
     assert [agent.most_inside for agent in made] == [1]
-
-
-def test_an_agent_in_use_stays_and_the_oldest_one_that_is_not_goes() -> None:
-    async def run() -> None:
-        shelf: _LockedCache[str] = _LockedCache(2)
-        _, lock = shelf.keep("a", "A")
-        async with lock:
-            shelf.keep("b", "B")
-            shelf.keep("c", "C")  # one too many: b is removed, because a is in use
-            assert shelf.find("a") == ("A", lock)
-            assert shelf.find("b") is None
-            assert shelf.find("c") is not None
-        shelf.find("a")  # used last
-        shelf.keep("d", "D")
-        assert [shelf.find(key) is not None for key in "acd"] == [True, False, True]
-
-    asyncio.run(run())
-
-
-def test_a_shelf_whose_things_are_all_in_use_still_keeps_the_new_one() -> None:
-    async def run() -> None:
-        shelf: _LockedCache[str] = _LockedCache(1)
-        _, lock = shelf.keep("a", "A")
-        async with lock:
-            _, other = shelf.keep("b", "B")
-            async with other:
-                assert shelf.find("a") is not None
-                assert shelf.find("b") is not None
-        shelf.keep("c", "C")
-        assert [shelf.find(key) is not None for key in "abc"] == [False, False, True]
-
-    asyncio.run(run())
 
 
 def test_agents_are_kept_by_spec_and_ruleset(service: AnalysisService, made: list[_Slow]) -> None:

@@ -24,6 +24,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from mancala_env import Position, rulesets
 from mancala_env.cli.serve import _listening
 from mancala_env.solver import solve
+from mancala_env.version import __version__
 from mancala_env.web import requests
 from mancala_env.web.requests import BadRequest, Limits, spec_of
 from mancala_env.web.server import _Server, _Session
@@ -691,7 +692,7 @@ class _FakeService:
 def session_of(
     socket: _FakeSocket, service: _FakeService, limits: Limits | None = None, folder=None
 ) -> _Session:
-    return _Session(socket, service, limits or Limits(), folder, (), lambda: {"version": "1"})  # type: ignore[arg-type]
+    return _Session(socket, _Server(service, limits or Limits(), folder))  # type: ignore[arg-type]
 
 
 CHOOSE = {"id": 1, "do": "choose", "position": LATE, "agent": "greedy"}
@@ -799,7 +800,7 @@ def test_requests_that_come_together_are_all_answered():
     answers = asyncio.run(run(*requests, service=_FakeService()))
     assert 0 <= answers[1].pop("seconds") < 60
     assert answers[1] == {"id": 1, "action": 3, "done": True}
-    assert answers[2] == {"id": 2, "version": "1", "done": True}
+    assert (answers[2]["version"], answers[2]["done"]) == (__version__, True)
     assert answers[3] == {"id": 3, "cancelled": False}
     answers = asyncio.run(run(ANALYSE, {"id": 3, **cancel}, service=_FakeService(is_endless=True)))
     assert answers[1] == {"id": 1, "cancelled": True, "done": True}

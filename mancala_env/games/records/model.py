@@ -30,7 +30,6 @@ MAX_HEADERS = 100
 KNOWN_HEADERS = ("Ruleset", "Dials", "Title", "Region", "Source", "South", "North", "Rounds", "Seed",
                  "Opening", "Start", "Date", "Result", "End")  # fmt: skip
 HEADER_NAME = re.compile(r"[A-Z][A-Za-z0-9]{0,39}", re.ASCII)
-_RULESET_TEXTS = ("name", "title", "region", "source")
 
 
 @dataclass(frozen=True, init=False)
@@ -123,7 +122,7 @@ class GameRecord:
         texts = {name: getattr(self, name) for name in ("south", "north", "opening", "comment")}
         for name, value in (texts | dict(self.headers)).items():
             check_text(name, value)
-        for word in _RULESET_TEXTS:
+        for word in ("name", "title", "region", "source"):
             check_text(f"the ruleset's {word}", getattr(self.ruleset, word), MAX_TEXT // 10)
         for turn in self.turns:
             if turn.comment:

@@ -94,7 +94,7 @@ def _games(lines: Iterator[str], name: str) -> Iterator[GameRecord]:
             number += 1
             if len(line) > MAX_LINE:
                 raise InvalidRecord(f"a line has at most {MAX_LINE:,} characters")
-            if game.starts_next_game(line):
+            if game.open_comment is None and line.startswith("[Ruleset "):
                 if game.headers:
                     yield game.finished()
                 game, count = _GameReader(), count + 1
@@ -114,6 +114,7 @@ class _GameReader:
     Attributes:
         headers: Headers read so far.
         is_at_turn: Whether a turn is being read.
+        open_comment: Text so far of a comment that is not closed; None outside comments.
     """
 
     def __init__(self) -> None:
@@ -122,23 +123,19 @@ class _GameReader:
         self._turns: list[RecordedTurn] = []
         self._game: Replay | None = None
         self._record: GameRecord | None = None
-        self._open: str | None = None  # text of the comment that is open so far
+        self.open_comment: str | None = None
         self._first_comment = ""
         self._in_comments = 0
         self._last_round = 0  # round of the last turn
 
-    def starts_next_game(self, line: str) -> bool:
-        """Return whether a line is the first of another game."""
-        return self._open is None and line.startswith("[Ruleset ")
-
     def take(self, line: str) -> None:
         """Read a line."""
-        if self._open is None and line.startswith("["):
+        if self.open_comment is None and line.startswith("["):
             self._take_header(line)
             return
         at: int | None = 0
         while at is not None:
-            at = self._take_word(line, at) if self._open is None else self._take_comment(line, at)
+            at = self._take_word(line, at) if self.open_comment is None else self._take_comment(line, at)
 
     def _take_header(self, line: str) -> None:
         found = _HEADER.fullmatch(line)
@@ -175,7 +172,7 @@ class _GameReader:
         game = self._begin()
         brace, round_number, number, word = found.groups()
         if brace:
-            self._open = ""
+            self.open_comment = ""
         elif round_number:
             current = game.position.round
             if int(round_number) != current or current == self._last_round:
@@ -205,20 +202,16 @@ class _GameReader:
 
     def _take_comment(self, line: str, at: int) -> int | None:
         """Read more of a comment, and return the index of its end; None if it has more lines."""
-        assert self._open is not None
+        assert self.open_comment is not None
         end = _COMMENT.match(line, at).end()  # type: ignore[union-attr]
         # Any whitespace in a comment, a newline included, is read as a space.
         part = "".join(" " if letter.isspace() else letter for letter in line[at:end])
-        self._open = f"{self._open} {part.strip()}".strip() if at == 0 else part
-        if len(self._open) > 2 * MAX_TEXT:
+        self.open_comment = f"{self.open_comment} {part.strip()}".strip() if at == 0 else part
+        if len(self.open_comment) > 2 * MAX_TEXT:
             raise InvalidRecord(f"a comment has at most {MAX_TEXT:,} characters")
         if end >= len(line):
             return None
-        self._end_comment(_unescaped(self._open))
-        return end + 1
-
-    def _end_comment(self, text: str) -> None:
-        self._open = None
+        text, self.open_comment = _unescaped(self.open_comment), None
         self._in_comments += len(text)
         if self._in_comments > MAX_COMMENTS:
             raise InvalidRecord(f"the comments of a game have at most {MAX_COMMENTS:,} characters")
@@ -229,10 +222,11 @@ class _GameReader:
             self._turns[-1] = self._turns[-1]._replace(comment=text)
         else:
             self._first_comment = text
+        return end + 1
 
     def finished(self) -> GameRecord:
         """Return the game after its last line."""
-        if self._open is not None:
+        if self.open_comment is not None:
             raise InvalidRecord("a comment is not closed: } is missing")
         game = self._begin()
         assert self._record is not None
@@ -258,15 +252,13 @@ def _record_of(headers: Mapping[str, str]) -> GameRecord:
                 f"header Result must be South or North if the other player resigned, not {_short(result)}"
             )
         resigned = 1 - PLAYERS.index(result)
+    words = ("South", "North", "Start", "Opening", "Date")
+    texts: Any = {word.lower(): headers.get(word, "") for word in words}
     return GameRecord(
         _ruleset_of(headers),
-        south=headers.get("South", ""),
-        north=headers.get("North", ""),
+        **texts,
         rounds=int(rounds) if is_number else rounds,  # type: ignore[arg-type]
-        start=headers.get("Start", ""),
         seed=None if seed is None else int(seed),
-        opening=headers.get("Opening", ""),
-        date=headers.get("Date", ""),
         resigned=resigned,
         headers={name: value for name, value in headers.items() if name not in KNOWN_HEADERS},
     )

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from mancala_env.engine.episode import SEEDS, EpisodeSettings, Rounds, encode_rounds, end_of_round, step
+from mancala_env.engine.episode import SEEDS, EpisodeSettings, Rounds, encode_rounds, end_of_round
 from mancala_env.engine.jit.decorator import kernel
-from mancala_env.engine.state import NORTH, RUNNING, SOUTH, encode, load, save
+from mancala_env.engine.state import NORTH, SOUTH, encode, load, save
 from mancala_env.errors import InvalidPosition, MancalaError
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import PLAYERS, Position, Turn
@@ -116,14 +116,9 @@ class Outcome(NamedTuple):
 
 
 @kernel
-def _step(rules, settings, games, action):
-    """Play an action in row 0, or set up the next round if it is over; return is_over and South's lead."""
-    game = load(games, 0)
-    if game.end == RUNNING:
-        after = step(rules, settings, game, action)
-        game, is_over, south = after.game, after.is_over, after.reward
-    else:
-        game, is_over, _, south = end_of_round(rules, settings, game)
+def _end_of_round(rules, settings, games):
+    """Set up the next round in row 0, unless the game is over; return is_over and South's lead."""
+    game, is_over, _, south = end_of_round(rules, settings, load(games, 0))
     save(games, 0, game)
     return is_over, south
 
@@ -139,11 +134,7 @@ class Replay:
     """
 
     def __init__(self, start: Position, rounds: Rounds = 1) -> None:
-        """Start a game.
-
-        Args:
-            start: Start position.
-            rounds: Number of the last round to play, or "match".
+        """Start a game from a position, up to the round of number `rounds`, or a "match".
 
         Raises:
             InvalidPosition: Seeds are missing, so that no next round can be set up.
@@ -161,8 +152,7 @@ class Replay:
         self.is_over = False
         self.margin: int | None = None
         self.position = start.copy()
-        if start.is_over:
-            self._advance(0)
+        self._advance()
 
     def play(self, turn: RecordedTurn) -> Step:
         """Play a turn.
@@ -183,21 +173,18 @@ class Replay:
         after = before.copy()
         did = after.play(turn.action)
         self.turns += 1
-        self._advance(turn.action)
+        self.position = after.copy()
+        self._advance()
         return Step(self.turns, turn, did, before, after, self.position.copy() if after.is_over else after)
 
-    def _advance(self, action: int) -> None:
-        games = self.position.games
-        self.is_over, margin = _step(self._rules, self._settings, games, action)
-        if self.is_over:
-            self.margin = int(margin)
-        self.position = Position._of(self.position.ruleset, games)
+    def _advance(self) -> None:
+        """Set up the next round, or end the game, if the round is over."""
+        if self.position.is_over:
+            self.is_over, margin = _end_of_round(self._rules, self._settings, self.position._games)
+            self.margin = int(margin) if self.is_over else None
 
     def outcome(self, resigned: int | None = None) -> Outcome:
-        """Return the outcome after the last turn.
-
-        Args:
-            resigned: The player who resigned, 0 or 1; None if neither did.
+        """Return the outcome after the last turn, or after a player (0 or 1) resigned.
 
         Raises:
             InvalidRecord: A player resigned after the end of the game.

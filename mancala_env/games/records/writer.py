@@ -22,7 +22,7 @@ _TURNS_PER_LINE = 10
 def record_text(record: GameRecord) -> str:
     """Write a game as text; see :meth:`GameRecord.to_text`."""
     game = Replay(record.start_position, record.rounds)
-    body = list(_body(record, game))
+    body = _body(record, game)
     headers = [f'[{name} "{_escaped(value, chr(34))}"]' for name, value in _headers(record, game)]
     return "\n".join([*headers, *[""] * bool(body), *body]) + "\n"
 
@@ -46,27 +46,22 @@ def _headers(record: GameRecord, game: Replay) -> Iterator[tuple[str, str]]:
         yield "End", outcome.end
 
 
-def _body(record: GameRecord, game: Replay) -> Iterator[str]:
-    """Play the turns, and yield the lines below the headers."""
-    if record.comment:
-        yield _comment(record.comment)
-    current, line = 0, []
+def _body(record: GameRecord, game: Replay) -> list[str]:
+    """Play the turns, and return the lines below the headers."""
+    lines = [[_comment(record.comment)]] if record.comment else []
+    current, is_full = 0, True
     for number, turn in enumerate(record.turns, 1):
         if record.rounds != 1 and game.position.round != current:
-            if line:
-                yield " ".join(line)
-            current, line = game.position.round, []
-            yield f"Round {current}:"
-        line = line or [f"{number}."]
-        line.append(str(turn))
+            current, is_full = game.position.round, True
+            lines.append([f"Round {current}:"])
+        if is_full:
+            lines.append([f"{number}."])
+        lines[-1].append(str(turn))
         game.play(turn)
         if turn.comment:
-            line.append(_comment(turn.comment))
-        if turn.comment or len(line) > _TURNS_PER_LINE:
-            yield " ".join(line)
-            line = []
-    if line:
-        yield " ".join(line)
+            lines[-1].append(_comment(turn.comment))
+        is_full = bool(turn.comment) or len(lines[-1]) > _TURNS_PER_LINE
+    return [" ".join(line) for line in lines]
 
 
 def _comment(text: str) -> str:
