@@ -245,8 +245,10 @@ def test_position_and_observations_are_the_callers_to_change():
     env.reset()
     env.position.play(0)
     seen = env.observe("player_0")
+    before = seen["observation"].copy()
     seen["observation"][:] = 9
     seen["action_mask"][:] = 0
+    np.testing.assert_array_equal(env.observe("player_0")["observation"], before)
     assert env.position == Position("layli_goobalay")
     assert env.observe("player_0")["action_mask"].all()
     assert env.infos["player_0"]["action_mask"].all()

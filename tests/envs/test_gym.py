@@ -262,6 +262,22 @@ def test_an_opponent_who_always_ends_the_round_first_is_reported():
         env.reset()
 
 
+@pytest.mark.parametrize("opponent", ["random", "greedy"])
+def test_a_position_that_every_answer_ends_is_reported_and_the_episode_continues(opponent):
+    last = "layli_goobalay 0,1,1,0,0,0/0,0,0,0,0,0 21-25 S stall=1"
+    for action in Position.from_text(last).legal_actions:
+        position = Position.from_text(last)
+        position.play(action)
+        assert position.is_over
+    env = MancalaEnv("layli_goobalay", opponent=opponent, seat="north")
+    env.reset(seed=0)
+    before = env.position
+    with raises(ValueError, opponent, "learner"):
+        env.reset(options={"position": last})
+    assert env.position == before
+    env.step(int(np.flatnonzero(env.action_masks())[0]))
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

@@ -597,3 +597,24 @@ def test_a_draw_has_no_winner_and_no_reward(name, reward):
     assert rewards.tolist() == [0, 0]
     assert dones.all()
     assert [one["winner"] for one in infos] == [-1, -1]
+
+
+def test_the_other_seat_is_taken_after_every_episode():
+    duel = Duel(
+        LAYLI,
+        4,
+        opponents=[agents.make("greedy", LAYLI)],
+        seat="other",
+        observer=Observer(LAYLI),
+        autoreset=True,
+        num_threads=1,
+    )
+    duel.reset(list(range(4)))
+    assert duel.seats.tolist() == [1, 0, 1, 0]
+    seats, ends = duel.seats, np.zeros(4, np.int64)
+    while ends.min() < 3:
+        duel.step(duel.legal_mask.argmax(axis=1))
+        np.testing.assert_array_equal(duel.last_seats[duel.done], seats[duel.done])
+        seats = np.where(duel.done, 1 - seats, seats)
+        np.testing.assert_array_equal(duel.seats, seats)
+        ends += duel.done

@@ -44,7 +44,6 @@ Object.defineProperty(globalThis, "navigator", { value: { language: "so-SO", ser
 window.isSecureContext = true;
 FakeElement.prototype.showModal = function () { this.isOpen = true; };
 FakeElement.prototype.close = function () { this.isOpen = false; this.fire("close"); };
-FakeElement.prototype.removeAttribute = function (name) { this.attributes.delete(name); };
 const ABOUT = { checkpoints: ["a.zip"], agents: [], limits: { analysis_seconds: 60 } };
 globalThis.fetch = async (url) => {
   if (String(url).includes("api/about")) return { ok: true, json: async () => ABOUT };

@@ -37,6 +37,7 @@ export class FakeElement {
 
   setAttribute = (name, value) => void this.attributes.set(name, String(value));
   getAttribute = (name) => this.attributes.get(name) ?? null;
+  removeAttribute = (name) => void this.attributes.delete(name);
   hasAttribute = (name) => this.attributes.has(name);
 
   append(...children) {
@@ -64,6 +65,9 @@ export class FakeElement {
   }
   querySelectorAll(selectors) {
     return selectors.split(", ").flatMap((selector) => this.querySelector(selector) ?? []);
+  }
+  contains(other) {
+    return other === this || this.all().includes(other);
   }
   get childElementCount() {
     return this.children.filter((child) => child instanceof FakeElement).length;
@@ -98,6 +102,7 @@ export function useFakeDom() {
   globalThis.document = {
     baseURI: "http://here:1/page/",
     activeElement: null,
+    documentElement: { dataset: {}, lang: "en" },
     body: new FakeElement("body"),
     createElement: (name) => new FakeElement(name),
     createElementNS: (space, name) => Object.assign(new FakeElement(name), { space }),

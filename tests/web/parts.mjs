@@ -518,3 +518,59 @@ test("bundled networks are fetched once, and those of the user by their names", 
   assert.equal(asked.length, 3);
   fetched = () => {};
 });
+
+// The client of the worker
+
+test("tasks are sent to the worker, and their answers come back to who asked", async () => {
+  const sent = [], workers = [];
+  globalThis.Worker = class {
+    listeners = {};
+    constructor(url, options) {
+      Object.assign(this, { url: String(url), options });
+      workers.push(this);
+    }
+    addEventListener = (kind, listener) => { this.listeners[kind] = listener; };
+    postMessage = (message) => sent.push(message);
+    terminate = () => { this.isEnded = true; };
+  };
+  const { isAbort, Searches } = await at("searches.js");
+  const searches = new Searches(), [worker] = workers, say = (data) => worker.listeners.message({ data });
+  assert.ok(worker.url.endsWith("/worker.js") && worker.options.type === "module");
+  const game = engine.fromText(LATE), told = [];
+  const values = searches.ask("values", game, { milliseconds: 9 }, { onProgress: (found) => told.push(found) });
+  const chosen = searches.ask("choose", game, { kind: "greedy" });
+  assert.deepEqual(sent.map(({ id, ...rest }) => rest), [["values", { milliseconds: 9 }], ["choose", { kind: "greedy" }]].map(([task, options]) => ({ task, options, position: { dials: game.ruleset.dials, text: LATE } })));
+  const [first, second] = sent.map(({ id }) => id);
+  assert.notEqual(first, second);
+  say({ id: first, progress: 1 });
+  say({ id: second, progress: 0 }); // nobody listens
+  say({ id: 99, result: "of nobody" });
+  say({ id: first, result: "values" });
+  say({ id: first, progress: 2 }); // too late
+  assert.equal(await values, "values");
+  assert.deepEqual(told, [1]);
+  say({ id: second, error: "no engine" });
+  await assert.rejects(chosen, (error) => error.message === "no engine" && !isAbort(error));
+  const stop = new AbortController();
+  const aborted = searches.ask("values", game, {}, { signal: stop.signal });
+  stop.abort();
+  await assert.rejects(aborted, isAbort);
+  assert.deepEqual(sent.at(-1), { id: sent.at(-2).id, cancel: true });
+  const number = sent.length;
+  await assert.rejects(searches.ask("values", game, {}, { signal: stop.signal }), isAbort);
+  assert.equal(sent.length, number); // not even asked
+  const late = new AbortController(), done = searches.ask("values", null, {}, { signal: late.signal });
+  assert.equal(sent.at(-1).position, null);
+  say({ id: sent.at(-1).id, result: 7 });
+  assert.equal(await done, 7);
+  late.abort();
+  assert.equal(sent.length, number + 1); // an answered task is not cancelled
+  const lost = [searches.ask("values", game), searches.ask("values", game)];
+  worker.listeners.error({ message: "out of memory" });
+  for (const one of lost) await assert.rejects(one, /out of memory/);
+  const again = searches.ask("values", game);
+  worker.listeners.error({});
+  await assert.rejects(again, /worker failed/);
+  searches.close();
+  assert.equal(worker.isEnded, true);
+});

@@ -1,4 +1,4 @@
-// The Play view without a browser: FOLDER=mancala_env/web node --test play.mjs
+// The views Play and Study without a browser: FOLDER=mancala_env/web node --test play.mjs
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { register } from "node:module";
@@ -42,7 +42,8 @@ const { kept } = await at("dom.js");
 const { Engine } = await at("engine.js");
 const { GameLine, MATCH } = await at("game.js");
 const { agentName, PlayView } = await at("play.js");
-const { readRecord } = await at("record.js");
+const { listGames, readRecord, writeRecord } = await at("record.js");
+const { StudyView } = await at("study.js");
 const { statusOf } = await at("scene.js");
 const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
 const soon = () => new Promise((resolve) => setTimeout(resolve, 5));
@@ -392,4 +393,96 @@ test("an agent of the server is asked there, and the page's answer is noted", as
   view.begin(new GameLine(engine.newGame("layli_goobalay")), [{ kind: "network", strength: 4 }, "you"]);
   assert.deepEqual(asked.at(-1).options, { kind: "network", strength: 4, network: { name: "mine" } });
   assert.equal(view.status.textContent, t("play.thinking", { agent: `${t("agent.network")} 4`, player: "South" }));
+});
+
+// Study
+
+const studied = (given = {}) => {
+  Object.defineProperty(app, "playedLine", { value: null, configurable: true });
+  const view = new StudyView(app);
+  view.enter(given);
+  return view;
+};
+
+test("a game is walked in Study, and a turn goes on from there", async () => {
+  const line = new GameLine(engine.newGame("leyla"));
+  for (let n = 0; n < 4; n++) line.play(line.game.legal[0]);
+  line.goTo(2);
+  const view = studied({ line });
+  const walk = { earlier: 1, later: 2, last: 4, first: 0 };
+  for (const [name, wanted] of Object.entries(walk)) {
+    view.verdict.textContent = "of another position";
+    view.commands[name]();
+    assert.deepEqual([view.line.at, view.verdict.textContent], [wanted, ""], name);
+    assert.deepEqual(app.addresses.at(-1), ["study", view.line.game.text]);
+    assert.equal(view.text.value, view.line.game.text);
+  }
+  assert.ok(app.said.at(-1).startsWith(t("study.at_start")));
+  button(view, "later").click();
+  button(view, "later").click();
+  button(view, "earlier").click();
+  assert.equal(view.line.at, 1);
+  button(view, "last").click();
+  assert.equal(view.line.at, 4);
+  button(view, "first").click();
+  view.takeBack();
+  assert.equal(app.said.at(-1), t("play.nothing_to_take_back"));
+  view.lastTurn();
+  assert.equal(app.said.at(-1), t("play.no_turn_yet"));
+  view.sow(line.turns[0].action); // the turn of the game: what comes after it stays
+  await soon();
+  assert.deepEqual([view.line.at, view.line.turns.length], [1, 4]);
+  view.goTo(0);
+  const other = view.line.game.legal.find((action) => action !== line.turns[0].action);
+  view.press(view.line.game.holeOf(other));
+  await soon();
+  assert.deepEqual([view.line.at, view.line.turns.length], [1, 1]);
+  assert.equal(view.board.holes.children.length, 12);
+  assert.deepEqual(view.board.numbers.children.slice(0, 12).map(({ textContent }) => Number(textContent)), view.line.game.seeds); // as it is after the turn
+  view.takeBack();
+  assert.equal(view.line.at, 0);
+  view.sow(99);
+  assert.ok(app.said.at(-1).includes("S1"));
+  button(view, "play_from_here").click();
+  assert.equal(app.went.at(-1)[1].line.text, "");
+  assert.equal(readRecord(engine, kept.read("studied", "")).line.turns.length, 1);
+});
+
+test("a position is read from its text, and a wrong one is named", () => {
+  const view = studied();
+  assert.equal(view.line.game.text, engine.newGame("layli_goobalay").text);
+  view.verdict.textContent = "of another game";
+  view.text.value = LATE;
+  view.read();
+  assert.deepEqual([view.line.game.text, view.verdict.textContent], [LATE, ""]);
+  view.text.value = "leyla 1";
+  view.read();
+  assert.deepEqual([view.line.game.text, app.warned.length], [LATE, 1]);
+  view.enter({ game: view.line.game }); // the same
+  assert.equal(view.line.game.text, LATE);
+  view.enter({ game: engine.newGame("gabata_i") });
+  assert.equal(view.line.ruleset.name, "gabata_i");
+  view.leave();
+  assert.equal(view.isShown, false);
+});
+
+test("the games of a file are offered by the names of their players", () => {
+  const one = new GameLine(engine.newGame("leyla"));
+  one.play(1);
+  const named = writeRecord(one, { south: "Amina", north: "greedy" });
+  const files = listGames(`${named}\n[Ruleset "leyla"]\n1. S1\n\n[Ruleset "leyla"]\n1. S9\n`);
+  const view = studied({ games: files });
+  const choice = view.gamesPlace.all().find(({ name }) => name === "select");
+  const game = (number, south, north, result) => t("study.game", { number, south, north, result });
+  assert.deepEqual(choice.children.map(({ textContent }) => textContent), [game(1, "Amina", "greedy", "*"), game(2, "South", "North", "*"), game(3, "South", "North", "*")]);
+  assert.deepEqual([view.gamesPlace.hidden, view.line.turns[0].action], [false, 1]);
+  choice.value = "1";
+  choice.fire("change");
+  assert.equal(view.line.turns[0].action, 0);
+  choice.value = "2";
+  choice.fire("change");
+  assert.equal(view.line.turns[0].action, 0);
+  assert.ok(app.warned.at(-1).includes("S9"));
+  view.enter({ line: one });
+  assert.equal(view.gamesPlace.hidden, true);
 });

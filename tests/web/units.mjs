@@ -686,6 +686,7 @@ test("what is written on an upright board lies where it belongs", () => {
       assert.ok(Math.abs(sides[0][1] - sides[1][1]) > 16); // one below the other
       const [valueX, valueY] = layout.value(hole);
       assert.ok((isLeft ? valueX > x : valueX < x) && Math.abs(valueX - x) < 46 && valueY < y && valueY > y - 46);
+      assert.deepEqual([0, 1].map((player) => layout.strip(hole, player).length), [1, 2]); // one bar for South, two for North
       for (const player of [0, 1])
         for (const strip of layout.strip(hole, player)) {
           assert.ok(strip.x > board.x && strip.x + strip.width < board.x + board.width && strip.y > y - 46 && strip.y + strip.height < y + 46);
@@ -694,4 +695,21 @@ test("what is written on an upright board lies where it belongs", () => {
         }
     }
   }
+});
+
+test("an arrow points from hole to hole in every direction", () => {
+  const game = engine.newGame("leyla");
+  for (const layout of [new Layout(game.ruleset), new UprightLayout(game.ruleset)])
+    for (const [start, end] of [[0, 3], [3, 0], [0, 11], [11, 0], [2, 7], [7, 2], [1, 6], [6, 1]]) {
+      const arrows = describe(layout, game, { arrows: [[start, end]] }).shapes.filter(({ name }) => name === "arrow");
+      const [rim, , shaft, { points: [tip, left, right] }] = arrows;
+      assert.deepEqual([arrows.length, rim.points], [4, shaft.points]);
+      const [x0, y0] = layout.hole(start), [x1, y1] = layout.hole(end), length = Math.hypot(x1 - x0, y1 - y0);
+      const along = ([x, y]) => ((x - x0) * (x1 - x0) + (y - y0) * (y1 - y0)) / length;
+      const beside = ([x, y]) => ((x - x0) * (y1 - y0) - (y - y0) * (x1 - x0)) / length;
+      const near = (found, wanted) => found.forEach((value, n) => assert.ok(Math.abs(value - wanted[n]) < 1e-6, `${found} ${wanted}`));
+      near([...shaft.points, tip].flatMap((point) => [along(point), beside(point)]), [10, 0, length - 22, 0, length - 6, 0]);
+      near([left, right].map(along), [length - 22, length - 22]);
+      near([beside(left), beside(right)].sort((a, b) => a - b), [-8, 8]);
+    }
 });
