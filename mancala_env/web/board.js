@@ -44,14 +44,6 @@ export function draw(shape, parent) {
   return text;
 }
 
-/** Return a static picture of a position, for lists and lessons. */
-export function picture(game, options = {}) {
-  const scene = describe(new Layout(game.ruleset), game, options);
-  const svg = element("svg", { viewBox: `0 0 ${number(scene.width)} ${number(scene.height)}`, class: "mancala", "aria-hidden": "true" });
-  scene.shapes.forEach((shape) => draw(shape, svg));
-  return svg;
-}
-
 /** An interactive board. `onHole(hole)` is called when a hole is pressed. */
 export class BoardView {
   #layout = null;

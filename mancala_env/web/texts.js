@@ -29,8 +29,3 @@ export function t(key, values = {}) {
   if (text === undefined) throw new Error(`no text "${key}"`);
   return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? `{${name}}`);
 }
-
-/** Whether a key has a text. */
-export function hasText(key) {
-  return key in english;
-}
