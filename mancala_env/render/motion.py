@@ -133,7 +133,7 @@ def sentence(ruleset: Ruleset, event: Event) -> str:
 _SENTENCES = {
     "lift": "{player} lifts {seeds} from {where}",
     "drop": "one into {where}",
-    "relay": "{where} holds {number}: on from there",
+    "relay": "The relay continues from {where}, which holds {number}",
     "capture": "{player} captures {seeds} from {where}",
     "ransom": "{player} wins back {seeds} from {where}",
     "store": "{seeds} into {player}'s store",

@@ -196,10 +196,10 @@ def grow_file(ruleset: Ruleset, out: Path, settings: GrowthSettings, say: Say = 
     made = {
         "command": f"mancala grow-value {ruleset.name} {settings.options}",
         "version": __version__,
-        "generations": f"{len(grown)}, of which number {best.number} is kept"
+        "generations": f"{len(grown)}, the best is number {best.number}"
         + ("; interrupted" if is_interrupted else ""),
         "games": f"{settings.games * len(grown):,} of the search against itself",
-        "positions": f"{best.positions:,} fitted to at last",
+        "positions": f"{best.positions:,} in the last fit",
     }
     write_atomically(out, ValueFile(ruleset, best.weights, made).to_bytes())
     if is_interrupted:

@@ -104,8 +104,9 @@ class App {
       this.tell(instead ? t("served.agent", { why, ...instead }) : t("served.values", { why }), isNew);
       return own();
     };
-    if (!this.served) return ownNow(t("play.not_served", { agent: instead.label }), true);
-    return this.served.askOr(ownNow, task, game, options, listening);
+    if (this.served) return this.served.askOr(ownNow, task, game, options, listening);
+    this.tell(t("served.absent", instead));
+    return own();
   }
 
   /** The ruleset of the view that is shown. */

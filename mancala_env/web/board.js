@@ -44,14 +44,6 @@ export function draw(shape, parent) {
   return text;
 }
 
-/** Return a static picture of a position, for lists and lessons. */
-export function picture(game, options = {}) {
-  const scene = describe(new Layout(game.ruleset), game, options);
-  const svg = element("svg", { viewBox: `0 0 ${number(scene.width)} ${number(scene.height)}`, class: "mancala", "aria-hidden": "true" });
-  scene.shapes.forEach((shape) => draw(shape, svg));
-  return svg;
-}
-
 /** An interactive board. `onHole(hole)` is called when a hole is pressed. */
 export class BoardView {
   #layout = null;
@@ -139,7 +131,7 @@ export class BoardView {
 
   /** Move the keyboard focus to a hole. */
   focus(hole = this.#at) {
-    this.#reach(hole);
+    this.#makeTabStop(hole);
     this.#buttons[hole]?.focus({ preventScroll: true });
   }
 
@@ -200,7 +192,7 @@ export class BoardView {
         height: `${(100 * 2 * r) / height}%`,
       });
       button.addEventListener("click", () => {
-        this.#reach(hole);
+        this.#makeTabStop(hole);
         this.onHole(hole);
       });
       button.addEventListener("keydown", (event) => this.#walk(event, hole));
@@ -214,7 +206,7 @@ export class BoardView {
     this.holes.replaceChildren(...asDrawn);
   }
 
-  #reach(hole) {
+  #makeTabStop(hole) {
     this.#at = hole;
     this.#buttons.forEach((button, n) => { button.tabIndex = n === hole ? 0 : -1; });
   }
@@ -232,8 +224,8 @@ export class BoardView {
   #draw() {
     const { seeds, stores } = this.#state;
     this.#drawBase(this.#state, this.#options);
-    this.#lay([...seeds, ...stores], 0);
-    this.#name();
+    this.#drawSeeds([...seeds, ...stores], 0);
+    this.#labelButtons();
   }
 
   #drawBase(state, options) {
@@ -244,7 +236,7 @@ export class BoardView {
   }
 
   /** Label each button with the contents of its hole. */
-  #name() {
+  #labelButtons() {
     const { ruleset } = this.#layout, state = this.#state, { legal = [], values = {}, name } = this.#options;
     this.#buttons.forEach((button, hole) => {
       const owner = state.owner[hole];
@@ -268,11 +260,11 @@ export class BoardView {
     if (at >= 0) handShapes(this.#layout, at, step.inHand).forEach((shape) => draw(shape, this.overlay));
     const line = this.base.querySelector("[data-name=caption]");
     if (event.kind !== "next" && event.kind !== "end") line.textContent = shortened(caption(ruleset, timeline, step), this.#layout.width - (this.#layout.hasRoom ? 280 : 150), m.line);
-    this.#lay([...state.seeds, ...state.stores], seconds);
+    this.#drawSeeds([...state.seeds, ...state.stores], seconds);
   }
 
   /** Draw the `wanted` number of seeds in each hole and store. Seeds that leave one place move to where seeds are missing. */
-  #lay(wanted, seconds) {
+  #drawSeeds(wanted, seconds) {
     const flying = [];
     this.#heaps.forEach((heap, n) => {
       let gone = heap.filter(Boolean).length - wanted[n];
@@ -288,7 +280,7 @@ export class BoardView {
         const place = heap.includes(null) ? heap.indexOf(null) : heap.length;
         const circle = flying.shift() ?? element("circle", { r: number(m.seed) }, this.seeds);
         heap[place] = circle;
-        this.#put(circle, this.#place(n, place), seconds);
+        this.#moveSeed(circle, this.#place(n, place), seconds);
       }
     });
     flying.forEach((circle) => circle.remove());
@@ -305,7 +297,7 @@ export class BoardView {
     return heap < numHoles ? this.#layout.seed(heap, place) : this.#layout.traySeed(heap - numHoles, place);
   }
 
-  #put(circle, [x, y], seconds) {
+  #moveSeed(circle, [x, y], seconds) {
     const from = [Number(circle.getAttribute("cx")), Number(circle.getAttribute("cy"))];
     circle.setAttribute("cx", number(x));
     circle.setAttribute("cy", number(y));

@@ -1,4 +1,8 @@
-/** Opening books: exact values of the positions of the first turns, in the order in which a breadth-first search finds them. */
+/**
+ * Opening books: exact values of the positions of the first turns, in the order of a breadth-first search.
+ *
+ * A book stores the `rest` of each value: the value without the lead in owned holes ({@link ownedMargin}).
+ */
 
 /** A player's lead in seeds in owned holes, which counts in full at any time. */
 function ownedMargin(game, player) {
@@ -17,7 +21,7 @@ function keyOf(game) {
   return key;
 }
 
-/** Look a position up in a map; undefined if territory has changed hands, because the book covers round 1 only. */
+/** Look a position up in a map. Returns undefined if territory has changed hands: the book covers round 1 only. */
 function found(known, game) {
   const isChanged = game.territory.some((player, hole) => player !== Math.floor(hole / game.ruleset.rowWidth));
   return isChanged ? undefined : known.get(keyOf(game));
@@ -29,7 +33,7 @@ export class Book {
   #rests = new Map();
   #line = new Map();
 
-  /** Play the opening turns and store the value of each position.
+  /** Play the opening turns and store the rest of each position.
    * @param {import("./engine.js").Game} start  The start of round 1. @param {{turns: number, rests: number[], line: number[]}} file
    */
   constructor(start, { turns, rests, line }) {

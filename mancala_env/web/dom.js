@@ -17,15 +17,9 @@ export function h(name, attributes = {}, ...children) {
 let number = 0;
 
 /** A control with its label: [label, control] in a div. */
-export function field(label, control, { hint } = {}) {
+export function field(label, control) {
   control.id ||= `field-${++number}`;
-  const parts = [h("label", { for: control.id }, label), control];
-  if (hint) {
-    const text = h("small", { id: `${control.id}-hint` }, hint);
-    control.setAttribute("aria-describedby", text.id);
-    parts.push(text);
-  }
-  return h("div", { class: "field" }, parts);
+  return h("div", { class: "field" }, h("label", { for: control.id }, label), control);
 }
 
 /** A select element with `[value, label]` options. */

@@ -23,7 +23,7 @@
  * @property {number} action
  * @property {number} laps  Laps sown, 1 to 1000.
  * @property {number} captured  Seeds that went to the player's store.
- * @property {number[]} newOwned  Holes that the player came to own, in hole order.
+ * @property {number[]} newOwned  Holes that the player owns from now on, in hole order.
  * @property {boolean} endless  Whether the relay was endless. Then every seed was put back, and the round is over.
  */
 
@@ -358,7 +358,7 @@ export class Engine {
       const numbers = parts.flatMap((part) => Array.from(part));
       return this.valueNetwork(Float32Array.from(numbers).buffer, this.ownRuleset(JSON.parse(file.texts.ruleset)));
     }
-    if (!ruleset) throw new InvalidInput("these are plain numbers: name the ruleset they are for");
+    if (!ruleset) throw new InvalidInput("the file does not name its ruleset; pass it as the second argument");
     const { codes, units, unit, largest } = this.description.network;
     const { numHoles } = ruleset;
     const length = numHoles * codes * units + 2 * units + 1;

@@ -1,6 +1,6 @@
 /** A game line: a start, the turns after it, and the current place among them. Play and Study share it. */
 
-/** The number of rounds of a whole match, which has no limit but MOST_ROUNDS. */
+/** The number of rounds of a whole match. Only MOST_ROUNDS limits it. */
 export const MATCH = Infinity;
 /** The most rounds of a match (rules.md, 5.4). */
 const MOST_ROUNDS = 1000;
@@ -98,7 +98,7 @@ export class GameLine {
   #following(after) {
     if (!after.isOver || after.round >= Math.min(this.rounds, MOST_ROUNDS)) return after;
     const [south, north] = after.counts;
-    if (south + north !== after.ruleset.totalSeeds) return after; // a position with missing seeds has no next round
+    if (south + north !== after.ruleset.totalSeeds) return after; // a next round needs all seeds
     return after.nextRound() ?? after;
   }
 }

@@ -1,4 +1,4 @@
-/** A graph of a game's values: South's final lead at each turn, as far as it is known. */
+/** A graph of a game's values: South's final lead at each turn, where it is known. */
 
 import { t } from "./texts.js";
 

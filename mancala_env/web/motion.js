@@ -43,7 +43,7 @@ export function copied({ seeds, owner, territory, stores, player, end, stall, ro
  * @param {number} [maxLaps]  Most laps to show. Of a longer turn, the last laps are shown.
  */
 export function steps(state, timeline, seedSeconds = m.seedSeconds, maxLaps = m.maxLapsShown) {
-  const isLeftOut = (lap) => lap >= maxLaps && lap < timeline.laps;
+  const isSkipped = (lap) => lap >= maxLaps && lap < timeline.laps;
   const shown = [];
   const lying = new Map(); // number of seeds in hand, by the hole they came from
   let start = 0, lap = 0, source = -1, number = 0;
@@ -55,7 +55,7 @@ export function steps(state, timeline, seedSeconds = m.seedSeconds, maxLaps = m.
       lying.set(source, (lying.get(source) ?? 0) + event.seeds);
     } else if (event.kind === "drop") lying.set(source, lying.get(source) - 1);
     else if (event.kind === "store" || event.kind === "put_back") lying.clear();
-    if (isLeftOut(lap) && ["lift", "drop", "relay"].includes(event.kind)) {
+    if (isSkipped(lap) && ["lift", "drop", "relay"].includes(event.kind)) {
       if (event.kind !== "relay" || lap !== timeline.laps - 1) continue;
       event = { kind: "skip", player: event.player, hole: event.hole, seeds: timeline.laps - maxLaps, reason: "" };
     }
@@ -75,7 +75,7 @@ export function steps(state, timeline, seedSeconds = m.seedSeconds, maxLaps = m.
 export function endsOf(timeline) {
   let lap = 0, end = timeline.hole;
   for (const { kind, hole } of timeline.events) {
-    if (kind === "put_back") return [timeline.hole]; // an endless relay has no last seed
+    if (kind === "put_back") return [timeline.hole]; // an endless relay never drops its last seed
     if (kind === "lift") lap += 1;
     if (kind === "drop" && lap <= timeline.laps) end = hole;
   }

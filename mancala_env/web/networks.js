@@ -9,27 +9,21 @@ const known = new Map();
 
 /** The network for a ruleset, loaded into the engine; undefined if no network fits.
  * @param {import("./engine.js").Engine} engine @param {import("./engine.js").Ruleset} ruleset
- * @param {{name: string, weights: ArrayBuffer} | null} file  A file of the user's; null for the bundled network.
+ * @param {{name: string, weights: ArrayBuffer} | null} file  A file that the user opened; null for the bundled network.
  */
 export async function networkOf(engine, ruleset, file) {
   const key = `${ruleset.name} ${file?.name ?? ""}`;
   if (!known.has(key)) {
-    const weights = file?.weights ?? (await shipped(ruleset.name));
+    const weights = file?.weights ?? (await bundled(ruleset.name));
     known.set(key, weights ? engine.valueNetwork(weights, ruleset) : undefined);
   }
   return known.get(key);
 }
 
-async function shipped(name) {
+async function bundled(name) {
   const folder = new URL("networks/", import.meta.url);
   const names = await (await fetch(new URL("list.json", folder))).json();
   return names.includes(name) ? (await fetch(new URL(`${name}.f32`, folder))).arrayBuffer() : null;
-}
-
-/** Whether a ruleset has a bundled network. */
-export async function isShipped(name) {
-  const names = await (await fetch(new URL("networks/list.json", import.meta.url))).json();
-  return names.includes(name);
 }
 
 /** Read a value network from a file: {weights, ruleset}. The ruleset is null if the file does not name it.

@@ -10,7 +10,7 @@ import { playerName, statusOf } from "./scene.js";
 import { isAbort, Searches } from "./searches.js";
 import { t } from "./texts.js";
 
-/** Range of each agent's strength, [least, default, most]; null if it has none. */
+/** Range of each agent's strength, [least, default, most]; null for an agent without one. */
 export const AGENTS = {
   greedy: null,
   minimax: [1, 6, 14],
@@ -22,9 +22,9 @@ export const AGENTS = {
 const SERVED = "served:";
 /** The agent that replaces an agent of the server while the server fails. */
 const SPARE = { kind: "minimax", strength: 6 };
-/** Most games that this browser keeps, each under `games.ID`. */
+/** Saved games: the start of their names in the storage (`games.ID`), and the most that are kept. */
 const GAMES = "games.", MOST_GAMES = 50;
-const LEAST_THINKING = 350; // milliseconds; a user does not notice an answer that comes at once
+const LEAST_THINKING = 350; // milliseconds, so that the user notices an agent's turn
 
 export class PlayView {
   /** The players: "you" or {kind, strength}. */
@@ -125,7 +125,7 @@ export class PlayView {
     this.#isPaused = false;
     this.#turnsShown = 0;
     this.turns.replaceChildren();
-    this.#changed(false);
+    this.#saveAndList(false);
     this.#next();
   }
 
@@ -177,7 +177,7 @@ export class PlayView {
     this.#values = {};
     this.#isPaused = turn.following !== turn.after;
     this.app.say(`${t("play.turn", { player: playerName(turn.player), turn: turnText(turn) })} ${inWords(line.ruleset, timeline).join(" ")}`);
-    this.#changed();
+    this.#saveAndList();
     this.goOnButton.hidden = true;
     this.status.textContent = t("play.sowing", { player: playerName(turn.player), turn: turnText(turn) });
     await board.move(turn.before, timeline, turn.after, this.app.speed);
@@ -235,7 +235,7 @@ export class PlayView {
     while (hasYou && line.turns.length && this.players[line.game.player] !== "you");
     this.#isPaused = false;
     this.#values = {};
-    this.#changed();
+    this.#saveAndList();
     this.app.say(`${t("play.taken_back")} ${statusOf(line.ruleset, line.game)}`);
     this.#next();
   }
@@ -263,7 +263,7 @@ export class PlayView {
     this.#thinking?.abort();
     line.resigned = this.players[line.game.player] === "you" ? line.game.player : 1 - line.game.player;
     this.#isPaused = false;
-    this.#changed();
+    this.#saveAndList();
     this.#next();
     this.app.say(this.status.textContent);
   }
@@ -361,15 +361,15 @@ export class PlayView {
 
   #turnsShown = 0;
 
-  /** Save the game, and show its record beside the board. */
-  #changed(isOther = true) {
+  /** Save the game, and show its turns beside the board. A changed game that another tab also has open gets a new id. */
+  #saveAndList(isChanged = true) {
     const { line } = this;
-    if (isOther && !this.#isOfTab) {
+    if (isChanged && !this.#isOfTab) {
       this.#id = newId();
       this.#isOfTab = true;
     }
     this.app.address("play", line.game);
-    this.#keep();
+    this.#save();
     while (this.turns.childElementCount > line.turns.length) this.turns.lastChild.remove();
     this.#turnsShown = this.turns.childElementCount;
     for (const turn of line.turns.slice(this.#turnsShown)) {
@@ -380,7 +380,7 @@ export class PlayView {
   }
 
   /** Save the game for a reload, and in the list of saved games. */
-  #keep() {
+  #save() {
     const { line, players } = this, id = this.#id;
     const game = { record: this.#record(), players, id, isOfTab: this.#isOfTab, when: Date.now() };
     let isKept = kept.write("game", game, true);
@@ -393,8 +393,8 @@ export class PlayView {
     this.#isTold = !isKept;
   }
 
-  /** List the games that this browser keeps. */
-  #offerGames(choice) {
+  /** Fill the choice of saved games. */
+  #listGames(choice) {
     const named = ([name, { record, players }]) => {
       const { line } = readRecord(this.app.engine, record);
       const [south, north] = players.map((player) => (player === "you" ? t("play.you") : agentName(player)));
@@ -410,7 +410,7 @@ export class PlayView {
     choice.replaceChildren(...[["", t("play.games")], ...pairs].map(([value, words]) => h("option", { value }, words)));
   }
 
-  #goOnWith(name) {
+  #resume(name) {
     const game = kept.read(name, null);
     if (!game) return;
     this.app.warn("");
@@ -433,8 +433,8 @@ export class PlayView {
   #recordRow() {
     const file = h("input", { type: "file", accept: ".txt,text/plain", hidden: true, onchange: () => file.files[0] && this.app.take(file.files[0]) });
     const copied = () => navigator.clipboard?.writeText(location.href).then(() => this.app.say(t("play.link_copied")), () => {});
-    const games = h("select", { "aria-label": t("play.games"), onfocus: () => this.#offerGames(games), onchange: () => this.#goOnWith(games.value) });
-    this.#offerGames(games);
+    const games = h("select", { "aria-label": t("play.games"), onfocus: () => this.#listGames(games), onchange: () => this.#resume(games.value) });
+    this.#listGames(games);
     return h("div", { class: "row" },
       games,
       h("button", { type: "button", onclick: () => download(`${this.line.ruleset.name}.txt`, this.#record()) }, t("play.save")),

@@ -158,7 +158,7 @@ def checkpoints_in(folder: Path | None) -> list[str]:
 def _checkpoint(folder: Path | None, name: Any) -> Path:
     names = checkpoints_in(folder)
     if folder is None or not isinstance(name, str) or name not in names:
-        hint = f"about lists {len(names)}" if names else "the server has no checkpoints"
+        hint = f'"about" lists the {len(names)} available' if names else "no checkpoints are available"
         raise BadRequest(f"unknown checkpoint {_short(name)}; {hint}")
     return folder.resolve() / name
 

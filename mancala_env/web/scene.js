@@ -12,7 +12,7 @@ import { t } from "./texts.js";
 
 export const ROLES = ["south", "north"];
 export const LETTERS = "SN";
-const NOBODY = -1, SOUTH = 0, NORTH = 1;
+const NONE = -1, SOUTH = 0, NORTH = 1;
 
 const disc = (x, y, r, { fill = "", stroke = "", line = 0, dashed = false, name = "" } = {}) =>
   ({ kind: "disc", x, y, r, fill, stroke, line, dashed, name });
@@ -206,7 +206,7 @@ export class UprightLayout extends Layout {
  * @param {Layout} layout
  * @param {object} state  {seeds, owner, territory, stores, player, end, round}: a Game, or a state within a turn.
  * @param {object} [options]  legal, last: holes; values: {hole: number or word}; arrows: pairs of holes;
- *   hand: [hole, seeds]; caption; withSeeds: false leaves out seeds and numbers, which the caller draws.
+ *   hand: [hole, seeds]; caption; withSeeds: false omits seeds and numbers, which the caller draws.
  */
 export function describe(layout, state, { legal = [], last = [], values = {}, arrows = [], hand = null, caption = null, withSeeds = true } = {}) {
   const { ruleset } = layout;
@@ -221,7 +221,7 @@ export function describe(layout, state, { legal = [], last = [], values = {}, ar
   shapes.push(words(m.margin + 4, 32, written, m.title, "ink", { anchor: "start", bold: true, name: "title" }));
   if (withSeeds) for (const player of [NORTH, SOUTH]) shapes.push(...store(layout, player, state.stores[player]));
   for (let hole = 0; hole < ruleset.numHoles; hole++) {
-    shapes.push(...holeShapes(layout, hole, state.owner[hole], legal.includes(hole) ? state.player : NOBODY));
+    shapes.push(...holeShapes(layout, hole, state.owner[hole], legal.includes(hole) ? state.player : NONE));
     if (withSeeds) shapes.push(...seedShapes(layout, hole, state.seeds[hole]));
     shapes.push(...label(layout, hole, state.owner[hole], state.territory[hole]));
   }
@@ -254,7 +254,7 @@ export function statusOf(ruleset, state) {
 /** The counts of both players: store, owned holes and free seeds in their territory. */
 export function counts(ruleset, { seeds, owner, territory, stores }) {
   const held = [...stores];
-  seeds.forEach((number, hole) => { held[owner[hole] === NOBODY ? territory[hole] : owner[hole]] += number; });
+  seeds.forEach((number, hole) => { held[owner[hole] === NONE ? territory[hole] : owner[hole]] += number; });
   return held;
 }
 
@@ -272,7 +272,7 @@ function holeShapes(layout, hole, owner, litFor) {
   const [x, y] = layout.hole(hole), name = `owned-${hole}`, shapes = [];
   if (owner === SOUTH) shapes.push(box(x - 43, y - 43, 86, 86, 9, { fill: "hole", stroke: "south", line: 4, name }));
   else if (owner === NORTH) shapes.push(outline(octagon(x, y, 43, 20), { fill: "hole", stroke: "north", line: 4, name }));
-  const [stroke, line] = litFor === NOBODY ? ["hole_edge", 1.5] : [ROLES[litFor], 4.5];
+  const [stroke, line] = litFor === NONE ? ["hole_edge", 1.5] : [ROLES[litFor], 4.5];
   shapes.push(disc(x, y, m.hole, { fill: "hole", stroke, line, name: `hole-${hole}` }));
   return shapes;
 }
@@ -300,7 +300,7 @@ export function turnName(ruleset, player, hole) {
 
 function label(layout, hole, owner, sower) {
   const [x, y] = layout.label(hole), name = `label-${hole}`;
-  if (owner === NOBODY) return [words(x, y, turnName(layout.ruleset, sower, hole), m.word, "faint", { name })];
+  if (owner === NONE) return [words(x, y, turnName(layout.ruleset, sower, hole), m.word, "faint", { name })];
   const word = ownedWord(layout.ruleset);
   const size = Math.min(m.word, layout.wordRoom / (word.length * m.letter));
   const left = x - (word.length * size * m.letter) / 2 - 4;

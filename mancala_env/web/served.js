@@ -3,7 +3,7 @@
  * server the page does everything itself.
  */
 
-const AGAIN = 1000; // milliseconds until a lost connection is tried again
+const AGAIN = 1000; // milliseconds until the next attempt to reconnect
 const CONNECT = 5000; // milliseconds; timeout of a connection
 const REST = 5000; // milliseconds for which a failed server is not asked
 // Milliseconds until a silent server counts as failed, and for which it is then not asked for an analysis. A server
@@ -182,4 +182,4 @@ function valuesOf({ lower, upper, actions, nodes, exact, done }) {
   return { lower, upper, actions: bounds, nodes, isExact: exact, hasEnded: Boolean(done) };
 }
 
-const aborted = () => new DOMException("no longer wanted", "AbortError");
+const aborted = () => new DOMException("cancelled", "AbortError");

@@ -4,7 +4,7 @@ import { BoardView } from "./board.js";
 import { download, field, h, kept, select } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
 import { drawGraph } from "./graph.js";
-import { endsOf, inWords, positionInWords, timelineOf } from "./motion.js";
+import { endsOf, inWords, positionInWords, seedsText, timelineOf } from "./motion.js";
 import { readRecord, writeRecord } from "./record.js";
 import { playerName, statusOf, valueText } from "./scene.js";
 import { isAbort, Searches } from "./searches.js";
@@ -16,8 +16,8 @@ const COLUMNS = ["exact", "book", "search", "mcts", "network"];
 
 export class StudyView {
   #known = new Map(); // values found so far, by the position's text: {exact, book, search, mcts, network}
-  #looking = null;
-  #grading = null;
+  #analysis = null; // cancels the searches of the current position
+  #grades = null; // cancels the solving of the game's other positions
   #retry = null; // the mistake that the user is asked to improve
   #retried = -1;
   #areValuesShown = true;
@@ -65,7 +65,7 @@ export class StudyView {
             h("div", { class: "row end" },
               h("button", { type: "submit" }, t("study.read")),
               h("button", { type: "button", onclick: () => navigator.clipboard?.writeText(this.line.game.text).then(() => this.app.say(t("study.copied")), () => {}) }, t("study.copy")),
-              h("button", { type: "button", onclick: () => download(`${this.line.ruleset.name}.txt`, writeRecord(this.line)) }, t("play.save"))))),
+              h("button", { type: "button", onclick: () => download(`${this.line.ruleset.name}.txt`, writeRecord(this.line)) }, t("study.save"))))),
         h("details", { class: "card", ontoggle: (event) => event.target.open && this.setUp.show(this.line.game) }, h("summary", {}, t("study.set_up")), this.setUp.element)));
     this.board = new BoardView(place, { onHole: (hole) => this.press(hole) });
     this.commands = {
@@ -88,17 +88,17 @@ export class StudyView {
 
   enter({ game, line, games } = {}) {
     this.isShown = true;
-    if (games) return this.#offer(games);
+    if (games) return this.#listGames(games);
     if (line) {
       this.gamesPlace.hidden = true;
       return this.begin(line);
     }
-    if (this.line && (!game || game.text === this.line.game.text)) return this.#stand();
-    this.begin(this.#left(game) ?? (game ? new GameLine(game) : this.app.playedLine ?? new GameLine(this.app.engine.newGame("layli_goobalay"))));
+    if (this.line && (!game || game.text === this.line.game.text)) return this.#showCurrent();
+    this.begin(this.#lastStudied(game) ?? (game ? new GameLine(game) : this.app.playedLine ?? new GameLine(this.app.engine.newGame("layli_goobalay"))));
   }
 
   /** List the games of a file, and study the first. */
-  #offer(games) {
+  #listGames(games) {
     const names = games.map(({ headers }, n) => [String(n), t("study.game", {
       number: n + 1,
       south: headers.South || playerName(0),
@@ -120,7 +120,7 @@ export class StudyView {
   }
 
   /** The game that was studied last, if it contains a position. */
-  #left(game) {
+  #lastStudied(game) {
     if (!game) return null;
     try {
       const { line } = readRecord(this.app.engine, kept.read("studied", ""));
@@ -136,8 +136,8 @@ export class StudyView {
 
   leave() {
     this.isShown = false;
-    this.#looking?.abort();
-    this.#grading?.abort();
+    this.#analysis?.abort();
+    this.#grades?.abort();
     this.board.skip();
   }
 
@@ -148,7 +148,7 @@ export class StudyView {
     this.#retry = null;
     this.verdict.textContent = "";
     this.app.warn("");
-    this.#stand();
+    this.#showCurrent();
     this.#grade();
   }
 
@@ -187,7 +187,7 @@ export class StudyView {
 
   async #play(action) {
     const { line } = this;
-    this.#looking?.abort();
+    this.#analysis?.abort();
     const known = line.turns[line.at];
     if (known?.action === action) line.goTo(line.at + 1);
     else line.play(action);
@@ -196,7 +196,7 @@ export class StudyView {
     this.#list();
     await this.board.move(turn.before, timeline, turn.after, this.app.speed);
     if (!this.isShown || this.line !== line || line.lastTurn !== turn) return;
-    this.#stand();
+    this.#showCurrent();
     this.#grade();
   }
 
@@ -204,7 +204,7 @@ export class StudyView {
     this.#retry = null;
     this.verdict.textContent = "";
     this.line.goTo(at);
-    this.#stand();
+    this.#showCurrent();
     this.app.say(`${this.line.lastTurn ? t("study.after", { turn: turnText(this.line.lastTurn), number: this.line.at }) : t("study.at_start")} ${statusOf(this.line.ruleset, this.line.game)}`);
   }
 
@@ -226,7 +226,7 @@ export class StudyView {
   }
 
   sayValues() {
-    const { game } = this.line, { exact } = this.#of(game);
+    const { game } = this.line, { exact } = this.#valuesOf(game);
     if (!exact) return;
     const said = Object.entries(exact.actions).map(([action, bounds]) => `${turnText({ player: game.player, action: Number(action) })} ${this.#boundsText(bounds)}`);
     this.app.say(t("play.values_said", { values: said.join(", ") }));
@@ -243,28 +243,28 @@ export class StudyView {
     return game.legal.map((action) => turnText({ player: game.player, action })).join(", ");
   }
 
-  #of(game) {
+  #valuesOf(game) {
     const key = game.text;
     if (!this.#known.has(key)) this.#known.set(key, {});
     return this.#known.get(key);
   }
 
   /** Show the current position and analyse it. */
-  #stand() {
+  #showCurrent() {
     const { game } = this.line;
     this.app.address("study", game);
     kept.write("studied", writeRecord(this.line), true);
     if (document.activeElement !== this.text) this.text.value = game.text;
     this.#list();
     this.#draw();
-    this.#look();
+    this.#analyse();
   }
 
-  async #look() {
-    this.#looking?.abort();
-    const { game } = this.line, known = this.#of(game);
-    const looking = new AbortController(), { signal } = looking;
-    this.#looking = looking;
+  async #analyse() {
+    this.#analysis?.abort();
+    const { game } = this.line, known = this.#valuesOf(game);
+    const analysis = new AbortController(), { signal } = analysis;
+    this.#analysis = analysis;
     if (game.isOver) return;
     const take = (name) => (found) => {
       known[name] = name === "exact" ? narrowed(found, known.exact) : found;
@@ -287,7 +287,7 @@ export class StudyView {
 
   /** Bounds of each action's value, from proofs and the opening book. */
   #bounds(game) {
-    return boundsOf(this.#of(game));
+    return boundsOf(this.#valuesOf(game));
   }
 
   /** The best actions; empty while they are not known. */
@@ -311,7 +311,7 @@ export class StudyView {
   }
 
   #drawValues(bounds) {
-    const { game } = this.line, known = this.#of(game), best = this.#best(game);
+    const { game } = this.line, known = this.#valuesOf(game), best = this.#best(game);
     this.valuesTable.hidden = game.isOver || Boolean(this.#retry);
     if (this.#retry) {
       this.note.textContent = t("study.hidden");
@@ -351,7 +351,7 @@ export class StudyView {
 
   /** Bounds of South's final lead from a position: {lower, upper}. */
   #lead(game) {
-    return leadOf(game, this.#of(game));
+    return leadOf(game, this.#valuesOf(game));
   }
 
   /** Seeds that a turn loses compared with the best one; undefined if not known. */
@@ -384,18 +384,18 @@ export class StudyView {
     button.textContent = `${turnText(turn)}${lost ? ` −${lost}` : ""}`;
     button.classList.toggle("lost-little", lost > 0 && lost < 6);
     button.classList.toggle("lost-much", lost >= 6);
-    if (lost > 0) button.setAttribute("aria-label", t("study.lost", { turn: turnText(turn), seeds: lost }));
+    if (lost > 0) button.setAttribute("aria-label", t("study.lost", { turn: turnText(turn), seeds: seedsText(lost) }));
     if (n === this.line.at - 1) button.setAttribute("aria-current", "step");
     else button.removeAttribute("aria-current");
   }
 
   /** Solve the positions of the game, the last one first: late positions are quick to solve. */
   async #grade() {
-    this.#grading?.abort();
+    this.#grades?.abort();
     const grading = new AbortController(), { signal } = grading, { line } = this;
-    this.#grading = grading;
+    this.#grades = grading;
     for (const turn of [...line.turns].reverse()) {
-      const known = this.#of(turn.before);
+      const known = this.#valuesOf(turn.before);
       if (known.exact?.isExact || known.exact?.hasEnded) continue;
       try {
         known.exact = narrowed(await this.grader.ask("values", turn.before, { milliseconds: GRAPH_MILLISECONDS }, { signal }), known.exact);
@@ -421,8 +421,8 @@ export class StudyView {
     this.#retried = at;
     this.#retry = { at };
     line.goTo(at);
-    this.verdict.textContent = t("study.retry_ask", { player: playerName(line.turns[at].player), turn: turnText(line.turns[at]), seeds });
-    this.#stand();
+    this.verdict.textContent = t("study.retry_ask", { player: playerName(line.turns[at].player), turn: turnText(line.turns[at]), seeds: seedsText(seeds) });
+    this.#showCurrent();
     this.app.say(this.verdict.textContent);
     this.board.focus();
   }
@@ -433,7 +433,7 @@ export class StudyView {
     const turn = turnText({ player: game.player, action });
     const lost = most - bounds[action].upper;
     if (lost > 0) {
-      this.verdict.textContent = t("study.retry_wrong", { turn, seeds: lost });
+      this.verdict.textContent = t("study.retry_wrong", { turn, seeds: seedsText(lost) });
       this.app.say(this.verdict.textContent);
       return;
     }

@@ -23,14 +23,9 @@ export async function loadTexts(wanted) {
   return { language, languages };
 }
 
-/** The text of a key with its {names} filled in, in English if there is no translation. */
+/** The text of a key with its {names} filled in; in English without a translation. */
 export function t(key, values = {}) {
   const text = chosen[key] || english[key];
   if (text === undefined) throw new Error(`no text "${key}"`);
   return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? `{${name}}`);
-}
-
-/** Whether a key has a text. */
-export function hasText(key) {
-  return key in english;
 }

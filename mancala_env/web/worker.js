@@ -1,5 +1,5 @@
 /**
- * The worker for everything slow: agents, exact values, searches, the opening book. searches.js is its client.
+ * The worker for everything slow: agents, exact values, searches, the opening book. Its client is searches.js.
  *
  * One task runs at a time. Between its slices the worker reads messages, so that a task can be cancelled.
  */
@@ -108,7 +108,7 @@ const CHOOSE = {
 
   async network(engine, game, depth, signal, file) {
     const network = await networkOf(engine, game.ruleset, file);
-    if (!network) throw new Error(`there is no value network for ${game.ruleset.name}; open a checkpoint that has one`);
+    if (!network) throw new Error(`no value network is bundled for ${game.ruleset.name}; open a file of one`);
     return searched(engine.minimax(game, { depth, network }), signal);
   },
 
@@ -161,10 +161,10 @@ function found({ result }) {
 
 /** Return a function that fetches once and shares the result. After a failure, the next call tries again. */
 function once(fetched) {
-  let promise = null;
+  let result = null;
   return () =>
-    (promise ??= fetched().catch((error) => {
-      promise = null;
+    (result ??= fetched().catch((error) => {
+      result = null;
       throw error;
     }));
 }

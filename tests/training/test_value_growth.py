@@ -104,7 +104,7 @@ def test_ctrl_c_keeps_the_best_generation_so_far(
     interrupted(1)
     assert main(words) == 130
     assert names(capsys.readouterr().err, [path, "generation 1"])
-    assert read_value_file(path).made["generations"] == "1, of which number 1 is kept; interrupted"
+    assert read_value_file(path).made["generations"] == "1, the best is number 1; interrupted"
 
 
 @pytest.mark.parametrize(

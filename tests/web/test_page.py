@@ -163,7 +163,7 @@ def test_two_tabs_keep_a_game_each(open_page: Open) -> None:
     assert others[0] == "S6"
     assert turns_of(reloaded(one)) == played
     assert turns_of(reloaded(two)) == others
-    kept = one.get_by_label("Saved in this browser").locator("option").all_inner_texts()
+    kept = one.get_by_label("Games saved in this browser").locator("option").all_inner_texts()
     assert len(kept) == 4  # the label, the game of one, the game that two resumed, and two's own game
     assert sum("2 turns" in words for words in kept) == 2
     assert sum("4 turns" in words for words in kept) == 1
@@ -177,8 +177,8 @@ def test_a_game_that_another_replaced_is_taken_up_again(open_page: Open) -> None
     page.keyboard.press("n")
     page.keyboard.press("6")
     assert wait_for_you(page)
-    page.get_by_label("Saved in this browser").focus()
-    page.get_by_label("Saved in this browser").select_option(index=2)
+    page.get_by_label("Games saved in this browser").focus()
+    page.get_by_label("Games saved in this browser").select_option(index=2)
     assert turns_of(page) == earlier
     page.get_by_label("Take back").or_(page.get_by_role("button", name="Take back")).focus()
     page.keyboard.press("1")
@@ -292,7 +292,7 @@ def test_a_network_that_is_missing_is_named(open_page: Open) -> None:
     own = {"name": "own dials", "dials": {"row_width": 5}}
     page = open_page(kept={"play": chosen, "ruleset.play": own})
     page.keyboard.press("2")
-    expect(page.get_by_role("alert").first).to_contain_text("there is no value network for custom")
+    expect(page.get_by_role("alert").first).to_contain_text("no value network is bundled for custom")
 
 
 def test_custom_rules_are_played_and_linked(open_page: Open, site: Site) -> None:
@@ -441,8 +441,8 @@ def test_a_studied_position_is_played_from(open_page: Open) -> None:
     page.get_by_role("button", name="Play from here").click()
     assert text_of(page) == LATE
     assert turns_of(page) == []
-    page.get_by_label("Saved in this browser").focus()
-    page.get_by_label("Saved in this browser").select_option(index=1)
+    page.get_by_label("Games saved in this browser").focus()
+    page.get_by_label("Games saved in this browser").select_option(index=1)
     assert turns_of(page) == played  # the running game is not lost
 
 
@@ -540,13 +540,13 @@ def test_a_network_that_is_dropped_plays(open_page: Open) -> None:
     chosen = {"side": "south", "agent": "network", "strength": 3, "rounds": "round", "starter": "south"}
     page = open_page(kept={"play": chosen})
     drop(page, "mine.zip", packed.getvalue())
-    expect(page.locator(".news")).to_contain_text('"mine.zip" now plays and searches Layli Goobalay')
+    expect(page.locator(".news")).to_contain_text('"mine.zip" is now used for Layli Goobalay')
     page.keyboard.press("2")
     assert wait_for_you(page)
     expect(page.locator(".turns li.north")).to_have_count(1)
     weights = ValueWeights.from_bytes(bytes(config.num_bytes), config)
     drop(page, "grown.safetensors", ValueFile(rulesets.lookup("leyla"), weights, {}).to_bytes())
-    expect(page.locator(".news")).to_contain_text('"grown.safetensors" now plays and searches Leyla')
+    expect(page.locator(".news")).to_contain_text('"grown.safetensors" is now used for Leyla')
     drop(page, "wrong.zip", b"PK\x03\x04" + bytes(100))
     expect(page.get_by_role("alert").first).to_contain_text("neither a game record nor a value network")
     drop(page, "short.f32", bytes(400))
@@ -560,7 +560,7 @@ def test_the_games_of_a_file_are_chosen_from(open_page: Open) -> None:
     ]
     page = open_page()
     drop(page, "games.txt", (games_text(games) + '\n[Ruleset "leyla"]\n[South "Cali"]\n1. S7\n').encode())
-    chooser = page.get_by_label("The 3 games of the file")
+    chooser = page.get_by_label("Games in the file: 3")
     expect(chooser.locator("option")).to_have_text(
         [
             "1. Amina (South), greedy (North): *",

@@ -144,7 +144,7 @@ def test_a_server_killed_and_started_again_continues_with_the_game(
 @pytest.mark.slow
 def test_a_network_of_single_rounds_says_at_the_start_that_it_cannot_play_a_match(open_page: Open) -> None:
     page = open_page()
-    page.get_by_label("Game").select_option("gabata_five_holes")
+    page.get_by_label("Game", exact=True).select_option("gabata_five_holes")
     page.get_by_label("Length").select_option("match")
     page.get_by_label("You play").select_option("north")
     page.get_by_label("Opponent").select_option("served:trained")
