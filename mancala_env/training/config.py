@@ -71,6 +71,9 @@ OLD_NAMES = {
 }
 """New names of settings, by their names in files of earlier versions, which are still read."""
 
+REMOVED: dict[str, Any] = {"wandb": None}
+"""Removed settings, by the value that they have always now; files of earlier versions may hold it."""
+
 _MOVED = "moved to training/benchmark/alphazero.py; mancala benchmark runs it"
 
 
@@ -115,7 +118,6 @@ class TrainConfig:
         high=MOST_THREADS,
     )
     device: str = setting("Device of the network: cpu, cuda, or auto for a GPU if available", "auto")
-    wandb: str | None = setting("Weights & Biases project to log to; null for none", None)
     network: NetworkConfig = field(
         default=NetworkConfig(observation="replies", hidden=64, layers=2, seed_levels=10)
     )
@@ -291,6 +293,9 @@ def read_file(path: Path, kind: type[TrainConfig] = TrainConfig) -> dict[str, An
     for name, value in with_new_names(content).items():
         if (name, value) == ("algorithm", "alphazero"):
             raise InvalidConfig(f"{path}: algorithm alphazero {_MOVED}")
+        if name in REMOVED:
+            fixed = in_yaml(REMOVED[name])
+            raise InvalidConfig(f"{path}: {name} was removed and is always {fixed} now, not {value!r}")
         if name in known:
             found[name] = from_text(known[name], value) if isinstance(value, str) else value
         elif name not in groups:
@@ -320,12 +325,19 @@ def _build(kind: type[Config], values: Mapping[str, Any]) -> Config:
 def with_new_names(plain: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings by dotted name as this version has them.
 
-    Files of version 0.1 also hold the settings of AlphaZero. They are skipped if PPO learned.
+    Removed settings are skipped if they have the value that is fixed now. Files of version 0.1 also hold the
+    settings of AlphaZero. They are skipped if PPO learned.
     """
-    found = {OLD_NAMES.get(name, name): value for name, value in flat(plain).items()}
+    named = ((OLD_NAMES.get(name, name), value) for name, value in flat(plain).items())
+    found = {name: value for name, value in named if not _is_fixed(name, value)}
     if found.get("algorithm") != "ppo":
         return found
     return {name: value for name, value in found.items() if not _is_of_alphazero(name)}
+
+
+def _is_fixed(name: str, value: Any) -> bool:
+    """Return whether a setting was removed, and a file has the value that it always has now."""
+    return name in REMOVED and value in (REMOVED[name], in_yaml(REMOVED[name]))
 
 
 def _is_of_alphazero(name: str) -> bool:
@@ -342,6 +354,8 @@ class _Parser(Parser):
         name = word.removeprefix("--").partition("=")[0]
         if name in OLD_NAMES:
             return f"no option --{name}; its new name is --{OLD_NAMES[name]}"
+        if name in REMOVED:
+            return f"no option --{name}; it was removed and is always {in_yaml(REMOVED[name])} now"
         if _is_of_alphazero(name):
             return f"no option --{name}; AlphaZero {_MOVED}"
         return super().unknown(word)

@@ -48,7 +48,7 @@ from mancala_env.training.hooks import (
     measure,
 )
 from mancala_env.training.labels import SearchLabels
-from mancala_env.training.loggers import check_logs, logger_of
+from mancala_env.training.loggers import logger_of
 from mancala_env.training.parameter_names import STABLE_BASELINES3, renamed
 from mancala_env.training.policy import NotFinite, SelfPlayPolicy
 from mancala_env.training.pool import SnapshotPool
@@ -277,7 +277,7 @@ def started(
         model.clock = clock = Clock(config, model.clock.seconds_before, now)
         is_new = checkpoint is None or is_distillation_ahead(config.distillation, folder, steps)
         folder.forget_figures_after(-1 if is_new else steps)
-        model.set_logger(logger_of(config, folder))
+        model.set_logger(logger_of(folder))
         folder.note_start()
         if checkpoint is not None:
             say(console, resume_message(config, checkpoint, steps, clock))
@@ -388,7 +388,6 @@ def main(arguments: list[str] | None = None, program: str = "mancala train") -> 
     config, resumed, names = read_command(arguments, TrainConfig, program)
     check_device(config)
     check_agents(config, resumed)
-    check_logs(config)
     callbacks = load_callbacks(names)
     folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
     checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None, callbacks=callbacks)

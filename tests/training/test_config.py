@@ -19,6 +19,7 @@ from mancala_env.networks.checkpoint import InvalidCheckpoint
 from mancala_env.training import run as command
 from mancala_env.training.config import (
     CONFIGS,
+    REMOVED,
     InvalidConfig,
     PPOConfig,
     TrainConfig,
@@ -227,6 +228,18 @@ def test_files_of_earlier_versions_are_read_by_their_old_names() -> None:
     assert config.pool.gating_games == old["pool"]["promotion_games"]
     assert config.distillation.batch_size == old["teacher"]["batch_size"]
     assert config.ppo.steps == old["ppo"]["steps"] == 4
+
+
+def test_a_removed_setting_is_read_only_with_the_value_it_always_has(tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    for name, fixed in REMOVED.items():
+        file.write_text(yaml.safe_dump({name: fixed}), encoding="utf-8")
+        assert name not in read_file(file)
+        file.write_text(yaml.safe_dump({name: 71}), encoding="utf-8")
+        with raises(InvalidConfig, name, 71, file):
+            read_file(file)
+        with raises(InvalidConfig, f"--{name}", "removed"):
+            read_config([f"--{name}", "71"])
 
 
 def test_both_libraries_know_the_names_their_settings_are_given() -> None:

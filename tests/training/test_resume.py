@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 from checkpoints import Planted
-from error_checks import names, raises
+from error_checks import raises
 from rich.console import Console
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
@@ -26,7 +26,7 @@ from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.rulesets import lookup
 from mancala_env.training import run as command
 from mancala_env.training import run_plots
-from mancala_env.training.config import CONFIGS, PPOConfig, TrainConfig, read_config
+from mancala_env.training.config import CONFIGS, PPOConfig, read_config
 from mancala_env.training.hooks import TrainingRun
 from mancala_env.training.rollout import SelfPlayEnv
 from mancala_env.training.run_folder import RunFolder, RunFolderError
@@ -512,31 +512,6 @@ def test_a_run_without_a_pool_has_no_plot_of_one(run: Path, tmp_path: Path) -> N
     with_pool = tmp_path / "pooled" / "run"
     assert "score against the pool" not in (run / "report.html").read_text(encoding="utf-8")
     assert "score against the pool" in (with_pool / "report.html").read_text(encoding="utf-8")
-
-
-def test_weights_and_biases_is_asked_for_by_a_setting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert TrainConfig().wandb is None
-    monkeypatch.setitem(sys.modules, "wandb", None)
-    assert command.main(words(tmp_path, "--wandb", "mancala")) == 2
-    assert names(capsys.readouterr().err, "pip install wandb")
-    assert not list(tmp_path.iterdir())
-
-
-def test_weights_and_biases_offline_holds_every_update(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("wandb")
-    monkeypatch.setenv("WANDB_MODE", "offline")
-    monkeypatch.setenv("WANDB_SILENT", "true")
-    assert command.main(words(tmp_path, "--wandb", "mancala")) == 0
-    run = tmp_path / "run"
-    assert resume(run, 768) == 0
-    number = json.loads((run / "wandb.json").read_text(encoding="utf-8"))["id"]
-    kept = list((run / "wandb").glob(f"offline-run-*-{number}/run-{number}.wandb"))
-    assert len(kept) == 2, "a start each, of one run"
-    assert all(path.stat().st_size > 1000 for path in kept)
 
 
 def test_a_run_that_is_at_its_end_says_so(run: Path, capsys) -> None:
