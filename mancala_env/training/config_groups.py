@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
 from mancala_env._util.settings import setting
 from mancala_env.evaluation.openings import MAX_OPENING_TURNS
@@ -32,10 +31,6 @@ class SelfPlayConfig:
     opening_turns: int = _opening_turns()
     opening_share: float = _fraction(
         "Fraction of self-play games that start with random turns; all games against the pool do", 0.9
-    )
-    reward: Literal["outcome", "margin"] = setting(
-        "Reward at the end: outcome is +1, 0 or -1; margin is the lead divided by the number of seeds",
-        "outcome",
     )
 
 

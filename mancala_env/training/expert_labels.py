@@ -171,7 +171,7 @@ def label_positions(
         progress: Called with the number of positions after each turn; if it returns True, labelling ends at
             once, without the running games.
         is_late: Called when games end; if it returns True, no other game starts.
-        options: Options of Batch: `rounds`, `reward`, `opening_turns` and `num_threads`.
+        options: Options of Batch: `rounds`, `opening_turns` and `num_threads`.
 
     Raises:
         InvalidConfig: The agent cannot label.

@@ -66,7 +66,7 @@ class SearchLabels:
                 rollout.observations[steps, rows],
                 np.isfinite(values),
                 boltzmann_targets(values, settings.temperature),
-                reward_of(values.max(axis=1), float(config.selfplay.reward == "margin"), config.game),
+                reward_of(values.max(axis=1), 0.0, config.game),
             ),
             steps,
             rows,

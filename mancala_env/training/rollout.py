@@ -77,7 +77,6 @@ class SelfPlayEnv(GamesVecEnv):
         num_games: int,
         *,
         rounds: Any = 1,
-        reward: Any = "outcome",
         opening_turns: int = 0,
         opening_share: float = 0.0,
         pool: Sequence[AgentLike] = (),
@@ -94,7 +93,6 @@ class SelfPlayEnv(GamesVecEnv):
             kind: Observation kind; one of observations.KINDS.
             num_games: Number of games, B.
             rounds: Rounds of an episode, or "match".
-            reward: "outcome" or "margin"; see Batch.
             opening_turns: Number of uniformly random turns at the start of a game.
             opening_share: Fraction of mirror games that start with random turns; all pool games do.
             pool: Agents of the pool, or their specs.
@@ -110,12 +108,7 @@ class SelfPlayEnv(GamesVecEnv):
         num_pool = round(num_games * pool_share) if len(pool) else 0
         num_opened = round((num_games - num_pool) * opening_share) if opening_turns else 0
         self.observer = observer = Observer(ruleset, kind, self.num_actions)
-        options: dict[str, Any] = {
-            "rounds": rounds,
-            "reward": reward,
-            "opening_set": "training",
-            "observation": kind,
-        }
+        options: dict[str, Any] = {"rounds": rounds, "opening_set": "training", "observation": kind}
         self._batches: list[Batch] = []
         self._slices: list[slice] = []
         start = 0

@@ -128,7 +128,6 @@ def make_env(config: TrainConfig, folder: RunFolder, seed: int) -> SelfPlayEnv:
         config.network.observation,
         config.selfplay.games,
         rounds=config.rounds,
-        reward=config.selfplay.reward,
         opening_turns=config.selfplay.opening_turns,
         opening_share=config.selfplay.opening_share,
         pool=pool.specs,

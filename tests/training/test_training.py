@@ -65,9 +65,8 @@ class Replay:
 
 
 @pytest.mark.parametrize("ruleset", [LAYLI, GABATA], ids=lambda ruleset: ruleset.name)
-@pytest.mark.parametrize("reward", ["outcome", "margin"])
-def test_mirror_games_are_games_of_position(ruleset: rulesets.Ruleset, reward: str) -> None:
-    env = SelfPlayEnv(ruleset, "board", 16, reward=reward, seed=1, num_threads=1)
+def test_mirror_games_are_games_of_position(ruleset: rulesets.Ruleset) -> None:
+    env = SelfPlayEnv(ruleset, "board", 16, seed=1, num_threads=1)
     rng = np.random.default_rng(2)
     replay = Replay(env, env.reset())
     endings = 0
@@ -89,8 +88,7 @@ def test_mirror_games_are_games_of_position(ruleset: rulesets.Ruleset, reward: s
                 continue
             endings += 1
             lead = position.counts[players[b]] - position.counts[1 - players[b]]
-            wanted = np.sign(lead) if reward == "outcome" else lead / ruleset.total_seeds
-            assert rewards[b] == pytest.approx(wanted)
+            assert rewards[b] == np.sign(lead)
             replay.positions[b] = after[b]
     assert endings > 16
 
@@ -135,10 +133,8 @@ def test_pool_games_are_steps_of_one_player_against_its_opponents() -> None:
 
 
 def test_the_reward_of_a_pool_game_the_opponent_ends_is_the_learners() -> None:
-    """Against greedy with the margin as reward, sums of rewards must be the final leads."""
-    env = SelfPlayEnv(
-        LAYLI, "board", 64, reward="margin", pool=["greedy"], pool_share=1.0, seed=3, num_threads=1
-    )
+    """Against greedy, the mean reward must be that of random play's matches."""
+    env = SelfPlayEnv(LAYLI, "board", 64, pool=["greedy"], pool_share=1.0, seed=3, num_threads=1)
     env.reset()
     rng = np.random.default_rng(4)
     total, count = 0.0, 0
@@ -147,7 +143,7 @@ def test_the_reward_of_a_pool_game_the_opponent_ends_is_the_learners() -> None:
         _, rewards, dones, _ = env.step(actions)
         total, count = total + float(rewards[dones].sum()), count + int(dones.sum())
     measured = play_matches("random", "greedy", LAYLI, games=400, opening_turns=0, seed=1, num_threads=1)
-    assert total / count == pytest.approx(measured.mean_margin / LAYLI.total_seeds, abs=0.08)
+    assert total / count == pytest.approx(2 * measured.win_rate - 1, abs=0.1)
 
 
 def test_opponents_that_win_are_met_more_often() -> None:
