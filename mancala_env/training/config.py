@@ -71,7 +71,7 @@ OLD_NAMES = {
 }
 """New names of settings, by their names in files of earlier versions, which are still read."""
 
-REMOVED: dict[str, Any] = {"wandb": None, "selfplay.reward": "outcome"}
+REMOVED: dict[str, Any] = {"wandb": None, "selfplay.reward": "outcome", "pool.priority": 1.0}
 """Removed settings, by the value that they have always now; files of earlier versions may hold it."""
 
 _MOVED = "moved to training/benchmark/alphazero.py; mancala benchmark runs it"

@@ -52,9 +52,6 @@ class PoolConfig:
     gating_games: int = _num_games(
         "Number of games in the match that decides whether a checkpoint joins", 200, low=2, high=1_000_000
     )
-    priority: float = setting(
-        "Power of the recent win rate by which opponents are drawn; 0 draws uniformly", 1.0, low=0, high=100
-    )
 
 
 @dataclass(kw_only=True)

@@ -133,7 +133,6 @@ def make_env(config: TrainConfig, folder: RunFolder, seed: int) -> SelfPlayEnv:
         pool=pool.specs,
         pool_scores=pool.scores,
         pool_share=config.pool.share,
-        pool_priority=config.pool.priority,
         seed=seed,
         num_threads=config.threads or default_num_threads(),
     )

@@ -148,9 +148,8 @@ def test_the_reward_of_a_pool_game_the_opponent_ends_is_the_learners() -> None:
 
 def test_opponents_that_win_are_met_more_often() -> None:
     env = SelfPlayEnv(
-        LAYLI, "board", 100, pool=["minimax:2", "random"], pool_share=1.0, pool_priority=2.0, seed=3,
-        num_threads=1,
-    )  # fmt: skip
+        LAYLI, "board", 100, pool=["minimax:2", "random"], pool_share=1.0, seed=3, num_threads=1
+    )
     env.reset()
     for _ in range(60):
         env.step(env.action_masks().argmax(axis=1))
