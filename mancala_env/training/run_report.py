@@ -180,8 +180,7 @@ def write_page(
     if regret:
         page.text(f"{_regret_in_words(regret)}.")
         add_regret(page, [replace(regret, agent=Path(regret.agent).name)])
-    learned = run_plots.learning(metrics) + run_plots.search(metrics) + run_plots.games(metrics)
-    learned += run_plots.pool(metrics, config.pool.opponents) + run_plots.speed(metrics)
+    learned = run_plots.learning(metrics) + run_plots.search(metrics)
     if learned:
         page.heading("Learning")
         page.plots(*learned)

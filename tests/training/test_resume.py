@@ -507,13 +507,6 @@ def test_ends_by_rule_are_among_the_figures(stall: int, figure: str) -> None:
 # The report
 
 
-def test_a_run_without_a_pool_has_no_plot_of_one(run: Path, tmp_path: Path) -> None:
-    assert command.main(words(tmp_path / "pooled", "--pool.share", "0.5")) == 0
-    with_pool = tmp_path / "pooled" / "run"
-    assert "score against the pool" not in (run / "report.html").read_text(encoding="utf-8")
-    assert "score against the pool" in (with_pool / "report.html").read_text(encoding="utf-8")
-
-
 def test_a_run_that_is_at_its_end_says_so(run: Path, capsys) -> None:
     assert resume(run, 256) == 0
     assert "Its end of 256 environment steps is reached: set a later" in capsys.readouterr().out

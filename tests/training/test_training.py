@@ -717,39 +717,25 @@ def test_the_report_of_a_run_of_days_stays_a_page(tmp_path: Path) -> None:
     assert [line["environment_steps"] for line in read if "evaluation/random" not in line][-1] > 19_900 * 2048
     page = run_report.write_page("Of days", config, folder, [], run_report.Past([], None), None).html()
     assert len(page) < 1_000_000
-    for title in ("win rate at checkpoints", "score against the pool", "learning"):
+    for title in ("win rate at checkpoints", "learning"):
         assert f'aria-label="{title}"' in page
-    for title in ("rating of each", "how the games of self-play end", "environment steps per second"):
+    for title in ("rating of each", "agreement with the search"):
         assert title not in page, "nothing was measured to plot"
 
 
 def test_no_plot_is_drawn_of_a_single_point() -> None:
     updates = [
-        {"environment_steps": steps, "train/value_loss": 0.5, "selfplay/draw_rate": 0.1, "pool/random": 0.9,
-         "evaluation/random": 0.8, "time/environment_steps_per_second": 9000.0}
+        {"environment_steps": steps, "train/value_loss": 0.5, "expert/regret": 0.1, "evaluation/random": 0.8}
         for steps in (2048, 4096, 6144)
     ]  # fmt: skip
     past = run_report.Past([], None)
     for few in ([], updates[:1]):
-        assert run_plots.strength(few, past) == run_plots.learning(few) == run_plots.games(few) == []
-        assert run_plots.speed(few) == run_plots.pool(few, ["random"]) == []
-    plots = [
-        *run_plots.strength(updates, past), *run_plots.learning(updates), *run_plots.games(updates),
-        *run_plots.speed(updates), *run_plots.pool(updates, ["random"]),
-    ]  # fmt: skip
-    assert len(plots) == 5
+        assert run_plots.strength(few, past) == run_plots.learning(few) == run_plots.search(few) == []
+    plots = [*run_plots.strength(updates, past), *run_plots.learning(updates), *run_plots.search(updates)]
+    assert len(plots) == 3
     for plot, how in plots:
         assert how.startswith("How to read it: ")
         assert all(np.size(line.get_xdata()) > 1 for line in plot.axes[0].get_lines())
-
-
-def test_a_line_that_nobody_would_see_is_named_instead() -> None:
-    updates = [
-        {"environment_steps": n, "selfplay/south_win_rate": 0.6, "selfplay/stall_rate": 0.002} for n in (1, 2)
-    ]
-    ((plot, how),) = run_plots.games(updates)
-    assert [line.get_label() for line in plot.axes[0].get_lines()] == ["South wins"]
-    assert "Always below 1 %: ended by 50 turns without change." in how
 
 
 @pytest.mark.parametrize(("promotion", "joined"), [("1", 1), ("0.01", 3)])
