@@ -415,12 +415,12 @@ def test_a_mistake_is_one_line(words, why, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_rllibs_entry_and_learners_on_ray(tmp_path):
+def test_rllibs_entry_beside_another(tmp_path):
     if importlib.util.find_spec("ray") is None:
         pytest.skip("ray is not installed here")
     entry_of(tmp_path, HONEST, "whole")
     words = [str(ROOT / "training/benchmark/rllib_ppo.py"), str(tmp_path / "whole.py"), "--steps", "1000"]
-    words += ["--ray", "local", "--folder", "out"]
+    words += ["--folder", "out"]
     cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
     done = subprocess.run(
         [sys.executable, "-m", "mancala_env.cli", "benchmark", *words, *OPTIONS],
