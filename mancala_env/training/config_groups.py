@@ -20,7 +20,7 @@ _temperature = partial(
     "Temperature, in seeds, of the softmax over the search's values; 0 for the best actions only",
     low=0,
 )
-_SEARCHES = "value+minimax:DEPTH, minimax:DEPTH, or perfect:SECONDSs, which skips positions it cannot solve"
+_SEARCHES = "value+minimax:DEPTH or minimax:DEPTH"
 
 
 @dataclass(kw_only=True)

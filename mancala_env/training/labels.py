@@ -58,8 +58,6 @@ class SearchLabels:
         steps, rows = np.divmod(np.sort(chosen), rollout.n_envs)
         assert rollout.games is not None
         values = self._search(rollout.games[steps, rows])
-        is_labelled = np.isfinite(values).any(axis=1)
-        steps, rows, values = steps[is_labelled], rows[is_labelled], values[is_labelled]
         self.replay.add(
             Searched(
                 rollout.games[steps, rows],

@@ -171,7 +171,7 @@ def test_a_run_from_end_to_end_that_is_resumed_repeats_bit_for_bit(tmp_path: Pat
     [
         (
             ["--expert.spec", "greedy"],
-            ["expert.spec", "value+minimax", "policy+minimax", "perfect", "greedy"],
+            ["expert.spec", "value+minimax", "policy+minimax", "greedy"],
         ),
         (["--expert.spec", "minimacs:4"], "minimacs"),
         (["--rounds", "match"], ["expert.search_share", 0, "match"]),
@@ -192,13 +192,6 @@ def test_whole_matches_learn_from_a_search_by_how_they_ended(tmp_path: Path) -> 
     config, _ = read_config(words(tmp_path, *more))
     final, _ = command.train(config, RunFolder.create(config), Console(quiet=True))
     assert read_identity(final).rounds == "match"
-
-
-def test_positions_that_cannot_be_solved_in_time_are_skipped(tmp_path: Path) -> None:
-    model = learner_of(tmp_path, "--expert.spec", "perfect:0.01s", "--expert.share", "0.02")
-    learn(model, 4)
-    replay = labels_of(model).replay
-    assert 0 < len(replay) + replay.num_waiting < 4 * 11
 
 
 def test_an_expert_is_named_in_the_message(tmp_path: Path) -> None:
