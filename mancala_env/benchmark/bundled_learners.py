@@ -44,8 +44,8 @@ _CHECKPOINTS = 10
 # A run needs at least this number of updates to learn, so a small budget gets fewer parallel games.
 _FEWEST_UPDATES = 50
 _FEWEST_GAMES = 4
-# Settings that `prepare` runs to compile everything: a pool with gating and, for "anything", the searches.
-_A_POOL: dict[str, Any] = {"pool.share": 0.5, "pool.gating_games": 2}
+# Settings that `prepare` runs to compile everything: a pool and, for "anything", the searches.
+_A_POOL: dict[str, Any] = {"pool.share": 0.5}
 _SEARCH: dict[str, Any] = {"expert.share": 0.5, "distillation.positions": 1}
 # Labelled positions for ten minutes of training, if a ruleset lacks a configuration file.
 _POSITIONS = 120_000

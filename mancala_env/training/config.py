@@ -65,14 +65,14 @@ MAX_SEED = 2**31 - 1
 _OF_A_TEACHER = ["positions", "spec", "exploration", "temperature", "epochs", "batch_size", "learning_rate"]
 OLD_NAMES = {
     "turns": "environment_steps",
-    "pool.promotion": "pool.gating",
-    "pool.promotion_games": "pool.gating_games",
     **{f"teacher.{name}": f"distillation.{name}" for name in _OF_A_TEACHER},
 }
 """New names of settings, by their names in files of earlier versions, which are still read."""
 
 REMOVED: dict[str, Any] = {"wandb": None, "selfplay.reward": "outcome", "pool.priority": 1.0}
 """Removed settings, by the value that they have always now; files of earlier versions may hold it."""
+
+_OF_THE_GATE = ("pool.gating", "pool.gating_games", "pool.promotion", "pool.promotion_games")
 
 _MOVED = "moved to training/benchmark/alphazero.py; mancala benchmark runs it"
 
@@ -336,8 +336,8 @@ def with_new_names(plain: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_fixed(name: str, value: Any) -> bool:
-    """Return whether a setting was removed, and a file has the value that it always has now."""
-    return name in REMOVED and value in (REMOVED[name], in_yaml(REMOVED[name]))
+    """Return whether a setting was removed, and is ignored or has the value that it always has now."""
+    return name in _OF_THE_GATE or (name in REMOVED and value in (REMOVED[name], in_yaml(REMOVED[name])))
 
 
 def _is_of_alphazero(name: str) -> bool:
@@ -354,6 +354,8 @@ class _Parser(Parser):
         name = word.removeprefix("--").partition("=")[0]
         if name in OLD_NAMES:
             return f"no option --{name}; its new name is --{OLD_NAMES[name]}"
+        if name in _OF_THE_GATE:
+            return f"no option --{name}; it was removed, and every checkpoint joins the pool"
         if name in REMOVED:
             return f"no option --{name}; it was removed and is always {in_yaml(REMOVED[name])} now"
         if _is_of_alphazero(name):

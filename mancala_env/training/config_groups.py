@@ -45,13 +45,6 @@ class PoolConfig:
     snapshots: int = setting(
         "Maximum number of this run's checkpoints in the pool; the latest are kept", 10, low=0, high=1000
     )
-    gating: float = _fraction(
-        "Win rate that a checkpoint needs to join the pool, against the newest one in it; 0 lets all join",
-        0.55,
-    )
-    gating_games: int = _num_games(
-        "Number of games in the match that decides whether a checkpoint joins", 200, low=2, high=1_000_000
-    )
 
 
 @dataclass(kw_only=True)

@@ -2,7 +2,7 @@
 
     check_weights       raises NotFinite if a weight is not a finite number
     LogMetrics          logs speed, pool scores and statistics of the games
-    SaveCheckpoints     saves checkpoints, lets them into the pool and evaluates them
+    SaveCheckpoints     saves checkpoints, adds them to the pool and evaluates them
     hooks of the caller of ``train``
     call_callbacks      calls ``on_step`` of the user's Stable-Baselines3 callbacks
 
@@ -135,7 +135,7 @@ class LogMetrics:
 
 
 class SaveCheckpoints:
-    """Saves a checkpoint whenever one is due, gates it and evaluates it while the clock is paused."""
+    """Saves a checkpoint whenever one is due, and evaluates it while the clock is paused."""
 
     def __init__(self, run: TrainingRun) -> None:
         self._times = CheckpointTimes(run.config, run.clock, run.folder.last_steps())
@@ -148,22 +148,12 @@ class SaveCheckpoints:
             return
         checkpoint = run.save()
         with run.clock.pause():
-            messages = [*self._gate(run, checkpoint), *_evaluate(run, checkpoint)]
+            if run.config.pool.share:
+                self._pool.add(checkpoint)
+                run.env.set_pool(self._pool.specs)
+                self._pool.keep(run.env.pool_scores)
+            messages = list(_evaluate(run, checkpoint))
         run.progress.say(f"{steps:,} environment steps: {', '.join(messages) or 'saved'}")
-
-    def _gate(self, run: TrainingRun, checkpoint: Path) -> Iterator[str]:
-        """Let a checkpoint join the pool if it passes the gate; yields a message about the match."""
-        if not run.config.pool.share:
-            return
-        pool, logger = self._pool, run.model.logger
-        match = pool.gate(checkpoint)
-        run.env.set_pool(pool.specs)
-        pool.keep(run.env.pool_scores)
-        logger.record("gating/snapshots", len(pool.snapshots))
-        if match is not None:
-            logger.record("gating/win_rate", match.win_rate)
-            joined = "joined the pool" if checkpoint in pool.snapshots else "did not join the pool"
-            yield f"{joined} with {match.win_rate:.0%} against {Path(match.second).stem}"
 
 
 def _evaluate(run: TrainingRun, checkpoint: Path) -> Iterator[str]:

@@ -173,7 +173,7 @@ def test_a_learner_learns_the_same_however_often_it_is_measured(name, steps, tmp
     assert len(often) >= 3
     assert once == often[-1]
     assert all(torch.equal(value, learned[1][key]) for key, value in learned[0].items())
-    if name == "ppo_pool":  # a checkpoint may join after each 10 % of the budget
+    if name == "ppo_pool":  # a checkpoint joins after each 10 % of the budget
         pools = [
             json.loads((tmp_path / str(count) / "run" / "pool.json").read_text(encoding="utf-8"))
             for count in (1, 4)
@@ -249,7 +249,7 @@ def test_a_run_that_was_killed_goes_on_with_the_examples_it_had_when_it_was_meas
 @pytest.mark.parametrize("task", ["afterstates", "anything"])
 def test_prepare_runs_whatever_the_entries_compile(task, tmp_path, monkeypatch):
     ran = []
-    for owner, name in ((MinimaxAgent, "_search_all"), (SnapshotPool, "gate")):
+    for owner, name in ((MinimaxAgent, "_search_all"), (SnapshotPool, "add")):
         whole = getattr(owner, name)
 
         def noted(*words, whole=whole, name=name, **options):
@@ -258,7 +258,7 @@ def test_prepare_runs_whatever_the_entries_compile(task, tmp_path, monkeypatch):
 
         monkeypatch.setattr(owner, name, noted)
     prepare(TASKS[task], LAYLI)
-    assert set(ran) >= ({"gate"} if task == "afterstates" else {"gate", "_search_all"})
+    assert set(ran) >= ({"add"} if task == "afterstates" else {"add", "_search_all"})
 
 
 def test_td_that_continues_learns_what_it_would_have_learned(tmp_path):

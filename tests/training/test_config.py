@@ -224,8 +224,8 @@ def test_files_of_earlier_versions_are_read_by_their_old_names() -> None:
     assert resumed == OLD_RUN
     old = yaml.safe_load((OLD_RUN / "config.yaml").read_text(encoding="utf-8"))
     assert config.environment_steps == old["turns"] == 512
-    assert config.pool.gating == old["pool"]["promotion"]
-    assert config.pool.gating_games == old["pool"]["promotion_games"]
+    assert config.pool.share == old["pool"]["share"] == 0.25
+    assert old["pool"]["promotion"] == 0.55, "removed, and ignored"
     assert config.distillation.batch_size == old["teacher"]["batch_size"]
     assert config.ppo.steps == old["ppo"]["steps"] == 4
 
@@ -240,6 +240,8 @@ def test_a_removed_setting_is_read_only_with_the_value_it_always_has(tmp_path: P
             read_file(file)
         with raises(InvalidConfig, f"--{name}", "removed"):
             read_config([f"--{name}", "71"])
+    with raises(InvalidConfig, "--pool.gating", "removed"):
+        read_config(["--pool.gating", "0.5"])
 
 
 def test_both_libraries_know_the_names_their_settings_are_given() -> None:

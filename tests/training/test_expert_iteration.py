@@ -142,7 +142,7 @@ def test_labels_pull_the_policy_towards_the_search(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_run_from_end_to_end_that_is_resumed_repeats_bit_for_bit(tmp_path: Path) -> None:
     # By steps: a checkpoint that is due by time may join the pool of one of the runs only.
-    more = ("--pool.share", "0.25", "--pool.gating_games", "20", "--checkpoint_steps", "1024")
+    more = ("--pool.share", "0.25", "--checkpoint_steps", "1024")
     assert command.main(words(tmp_path, *more)) == 0
     run = tmp_path / "run"
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]

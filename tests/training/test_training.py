@@ -647,7 +647,7 @@ def test_a_learner_meets_snapshots_of_itself(tmp_path: Path, monkeypatch) -> Non
         "--environment_steps",
         "8192",
     )
-    config, _ = read_config(smoke(tmp_path, *words, "--pool.gating", "0"))
+    config, _ = read_config(smoke(tmp_path, *words))
     folder = RunFolder.create(config)
     met: list[list[Any]] = []
     original = SelfPlayEnv.set_pool
@@ -738,37 +738,12 @@ def test_no_plot_is_drawn_of_a_single_point() -> None:
         assert all(np.size(line.get_xdata()) > 1 for line in plot.axes[0].get_lines())
 
 
-@pytest.mark.parametrize(("promotion", "joined"), [("1", 1), ("0.01", 3)])
-def test_a_snapshot_joins_by_its_score_against_the_last_that_joined(
-    tmp_path: Path, promotion: str, joined: int, capsys
-) -> None:
-    words = (
-        "--pool.share", "0.5", "--checkpoint_minutes", "0", "--evaluation.checkpoint_games", "0",
-        "--pool.gating", promotion, "--pool.gating_games", "20", "--environment_steps", "6144",
-    )  # fmt: skip
-    assert command.main(smoke(tmp_path, *words)) == 0
-    folder = tmp_path / "smoke"
-    names = ["0000000000.zip", "0000002048.zip", "0000004096.zip"]
-    assert list(json.loads((folder / "pool.json").read_text())["snapshots"]) == names[:joined]
-    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    rates = [line["gating/win_rate"] for line in lines if "gating/win_rate" in line]
-    assert len(rates) == 2, "the first joins without a match"
-    last = play_matches(
-        str(folder / "checkpoints" / names[1]), str(folder / "checkpoints" / names[0]), LAYLI, games=20,
-        opening_turns=4, opening_set="training", seed=1,
-    )  # fmt: skip
-    assert rates[0] == last.win_rate
-    assert ("did not join the pool" in capsys.readouterr().out) == (joined == 1)
-
-
 def test_a_resumed_run_meets_the_same_pool_with_the_same_scores(tmp_path: Path) -> None:
     words = (
         "--pool.share",
         "0.5",
         "--checkpoint_minutes",
         "0",
-        "--pool.gating",
-        "0.01",
         "--environment_steps",
         "6144",
     )
