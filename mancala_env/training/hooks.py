@@ -91,9 +91,8 @@ class TrainingRun:
             yield
 
     def save(self, name: str | None = None) -> Path:
-        """Save a checkpoint and the labelled positions; see RunFolder.save."""
+        """Save a checkpoint; see RunFolder.save."""
         self.last_checkpoint = self.folder.save(self.model, self.config, self.clock.seconds, name)
-        self.model.save_replay(self.folder.path)
         return self.last_checkpoint
 
 

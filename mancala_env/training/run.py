@@ -268,7 +268,6 @@ def started(
         model = make_model(config, env, checkpoint)
         if resume:
             write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
-            model.load_replay(folder.path)
         env.reset()
         model.warm_up(env)  # the clock must not count the compilation of kernels
         env.statistics.take()

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 from benchmark_learners import HONEST, entry_of, run
-from error_checks import names, raises
+from error_checks import names
 
 from mancala_env import Position, agents, cli, rulesets
 from mancala_env.agents import Agent
@@ -30,7 +30,7 @@ from mancala_env.benchmark import (
     read_entry,
 )
 from mancala_env.benchmark.budget import measuring_points
-from mancala_env.benchmark.bundled_learners import config_of, prepare, trained
+from mancala_env.benchmark.bundled_learners import config_of, prepare
 from mancala_env.benchmark.results import RESULTS, Results
 from mancala_env.engine.state import encode, load
 from mancala_env.evaluation import measure_regret, play_matches
@@ -39,7 +39,6 @@ from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training import distillation
 from mancala_env.training.expert_labels import label_positions
 from mancala_env.training.pool import SnapshotPool
-from mancala_env.training.replay import REPLAY_FILE, Replay
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FILES = sorted((ROOT / "training" / "benchmark").glob("*.py"))
@@ -203,46 +202,6 @@ def test_a_run_that_a_signal_ended_resumes_from_what_was_measured(tmp_path, monk
     following = next(entry.learn(task, LAYLI, again, 1, tmp_path))
     assert again.resumed_steps == first.steps
     assert first.steps < following.steps <= 4000
-
-
-def test_a_run_that_was_killed_goes_on_with_the_examples_it_had_when_it_was_measured(tmp_path, monkeypatch):
-    limit, points = Limit("steps", 1280), measuring_points(2)
-    settings = {"expert.share": 0.5, "expert.spec": "minimax:2", "distillation.positions": 0}
-    place = tmp_path / "run"
-
-    def learner(budget):
-        config = config_of(TASKS["board"], LAYLI, budget, 1, tmp_path, settings | {"network.hidden": 4})
-        return trained(config, budget)
-
-    def num_examples():
-        with np.load(place / REPLAY_FILE) as kept:
-            return len(kept["values"])
-
-    budget = LearningBudget(limit, points)
-    running = learner(budget)
-    first = next(running)
-    budget.note_measured(first.steps)
-    measured = num_examples()
-
-    def killed(steps):
-        if steps >= 1000:
-            raise RuntimeError("killed")
-        return False
-
-    monkeypatch.setattr(budget, "is_due", killed)
-    with raises(RuntimeError, "killed"):
-        next(running)
-    later = num_examples()
-    assert later > measured > 0
-    loaded = []
-    load_replay = Replay.load
-    monkeypatch.setattr(
-        Replay, "load", lambda self, path: (load_replay(self, path), loaded.append(len(self)))
-    )
-    again = LearningBudget(limit, points, {first.steps: 5.0})
-    following = next(learner(again))
-    assert again.resumed_steps == first.steps < following.steps
-    assert loaded[0] == measured
 
 
 @pytest.mark.slow

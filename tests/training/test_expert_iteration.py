@@ -160,10 +160,6 @@ def test_a_run_from_end_to_end_that_is_resumed_repeats_bit_for_bit(tmp_path: Pat
     first, second = (read_learned(folder / "final.zip") for folder in (run, again))
     assert read_identity(run / "final.zip").environment_steps == 4096
     assert all(torch.equal(value, second.weights[name]) for name, value in first.weights.items())
-    resumed = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()][
-        len(lines)
-    ]
-    assert resumed["expert/positions"] > lines[-1]["expert/positions"], "what was remembered is there again"
 
 
 @pytest.mark.parametrize(
