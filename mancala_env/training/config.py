@@ -203,18 +203,10 @@ Config = TypeVar("Config", bound=TrainConfig)
 def read_config(
     arguments: Sequence[str] | None = None, kind: type[Config] = TrainConfig, program: str = "mancala train"
 ) -> tuple[Config, Path | None]:
-    """Return the first two results of :func:`read_command`."""
-    return read_command(arguments, kind, program)[:2]
-
-
-def read_command(
-    arguments: Sequence[str] | None = None, kind: type[Config] = TrainConfig, program: str = "mancala train"
-) -> tuple[Config, Path | None, list[str]]:
     """Read the command line of a run; None for that of this process.
 
     Returns:
-        The configuration, the folder of the run to resume (None for a new run), and the user's
-        Stable-Baselines3 callbacks, as "module:Class".
+        The configuration, and the folder of the run to resume; None for a new run.
 
     Raises:
         InvalidConfig: An argument, a file or a value is invalid, or values contradict each other.
@@ -245,7 +237,7 @@ def read_command(
     values |= kind.implied_settings(values | asked, asked) | asked
     if values.get("name") is None:
         values["name"] = files[-1].stem if files else values.get("ruleset", kind.ruleset)
-    return _build(kind, values), resumed, options.callbacks
+    return _build(kind, values), resumed
 
 
 def _resumed_folder(options: argparse.Namespace) -> Path | None:
@@ -382,13 +374,6 @@ def _parser(known: Mapping[str, Setting], program: str) -> Parser:
     )
     parser.add_argument(
         "--resume", metavar="FOLDER", default=None, help="folder of a run to resume, such as runs/first"
-    )
-    parser.add_argument(
-        "--callbacks",
-        metavar="MODULE:CLASS",
-        nargs="+",
-        default=[],
-        help="your Stable-Baselines3 callbacks, created without arguments; a file cannot name them",
     )
     sections: dict[str, Any] = {"": parser.add_argument_group("settings of a run")}
     for name, each in known.items():

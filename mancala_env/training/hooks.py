@@ -9,9 +9,6 @@
 A hook is any callable that takes the :class:`TrainingRun`. ``run.stop(reason)`` ends the training.
 """
 
-import os
-import pkgutil
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +16,7 @@ from pathlib import Path
 import torch
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 
-from mancala_env.training.config import InvalidConfig, TrainConfig
+from mancala_env.training.config import TrainConfig
 from mancala_env.training.policy import NotFinite
 from mancala_env.training.pool import SnapshotPool
 from mancala_env.training.ppo import SelfPlayPPO
@@ -176,31 +173,3 @@ def measure(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> dict[st
     if rates:
         folder.keep_best(checkpoint, sum(rates.values()) / len(rates), config.evaluation.opponents)
     return rates
-
-
-def load_callbacks(names: Sequence[str]) -> list[BaseCallback]:
-    """Import callbacks such as "my_module:MyCallback" and create them; modules may be in the current folder.
-
-    Raises:
-        InvalidConfig: A module or class does not exist, or is not a Stable-Baselines3 callback.
-    """
-    return [_load_callback(name) for name in names]
-
-
-def _load_callback(name: str) -> BaseCallback:
-    sys.path.insert(0, os.getcwd())
-    try:
-        kind = pkgutil.resolve_name(name)
-    except (ValueError, ImportError, AttributeError) as error:
-        raise InvalidConfig(
-            f"--callbacks must name module:Class, such as my_module:MyCallback, not {name!r} ({error})"
-        ) from error
-    finally:
-        sys.path.remove(os.getcwd())
-    if not (isinstance(kind, type) and issubclass(kind, BaseCallback)):
-        raise InvalidConfig(f"--callbacks {name}: it is not a subclass of stable_baselines3's BaseCallback")
-    try:
-        return kind()  # type: ignore[call-arg]
-    except TypeError as error:
-        problem = f"it cannot be created without arguments ({error})"
-        raise InvalidConfig(f"--callbacks {name}: {problem}") from error

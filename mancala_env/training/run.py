@@ -33,7 +33,7 @@ from mancala_env.training.config import (
     CONFIG_FILE,
     InvalidConfig,
     TrainConfig,
-    read_command,
+    read_config,
     read_file,
     read_settings,
 )
@@ -44,7 +44,6 @@ from mancala_env.training.hooks import (
     TrainingRun,
     call_callbacks,
     check_weights,
-    load_callbacks,
     measure,
 )
 from mancala_env.training.labels import SearchLabels
@@ -382,12 +381,11 @@ def main(arguments: list[str] | None = None, program: str = "mancala train") -> 
     """Run the command line; returns the exit status."""
     console = Console()
     warnings.filterwarnings("ignore", message=".*GPU.*", module="stable_baselines3")
-    config, resumed, names = read_command(arguments, TrainConfig, program)
+    config, resumed = read_config(arguments, TrainConfig, program)
     check_device(config)
     check_agents(config, resumed)
-    callbacks = load_callbacks(names)
     folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
-    checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None, callbacks=callbacks)
+    checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None)
     if stopped_by:
         say(console, f"Ended early by {stopped_by}; resume with {program} --resume {folder.path}")
     report(config, folder, checkpoint, console)

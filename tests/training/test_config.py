@@ -92,9 +92,6 @@ OLD_RUN = Path(__file__).parents[1] / "data" / "run_of_format_1"
             "--name and --resume exclude each other: a run stays",
         ),
         (f"--resume '{OLD_RUN}' --folder other", "--folder and --resume exclude each other: a run stays"),
-        ("--callbacks nothing", "must name module:Class"),
-        ("--callbacks no_such_module:It", "No module named 'no_such_module'"),
-        ("--callbacks pathlib:Path", "it is not a subclass of stable_baselines3's BaseCallback"),
     ],
 )
 def test_a_wrong_value_is_one_line_that_names_it_and_the_range(

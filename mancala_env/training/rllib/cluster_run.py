@@ -19,7 +19,7 @@ from rich.console import Console
 from mancala_env._util.command_line import in_one_line
 from mancala_env.evaluation import ray_matches
 from mancala_env.networks.checkpoint import IDENTITY_MEMBER, InvalidCheckpoint, read_identity
-from mancala_env.training.config import CONFIG_FILE, InvalidConfig, read_command
+from mancala_env.training.config import CONFIG_FILE, InvalidConfig, read_config
 from mancala_env.training.loggers import logger_of
 from mancala_env.training.progress_bar import RunProgress, say
 from mancala_env.training.rllib.algorithm import SHARED, algorithm_config
@@ -171,9 +171,7 @@ def train(config: RayConfig, folder: RunFolder, console: Console, resume: bool =
 def main(arguments: list[str] | None = None, program: str = "rllib_train.py") -> int:
     """Train as the command line says; returns the exit status."""
     console = Console()
-    config, resumed, callbacks = read_command(arguments, RayConfig, program)
-    if callbacks:
-        raise InvalidConfig("--callbacks are for mancala train; RLlib's own algorithm runs here")
+    config, resumed = read_config(arguments, RayConfig, program)
     check_agents(config, resumed)
     with started_ray(config):
         folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
