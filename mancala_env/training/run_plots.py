@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mancala_env.evaluation.plots import ANCHOR, ASKED, draw_intervals, figure_of, finish, new_axes
+from mancala_env.evaluation.plots import ASKED, draw_intervals, figure_of, finish, new_axes
 from mancala_env.evaluation.ratings import Ratings
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training.run_folder import STEPS
@@ -77,23 +77,6 @@ def strength(metrics: list[dict[str, Any]], past: "Past") -> "list[Plot]":
             "rating of each checkpoint, Elo (mean = 0)",
             "ratings of this run's checkpoints from games against each other, with 95 % intervals. A rising "
             "line means that later ones beat earlier ones. A lead of 100 means a win rate of 64 %.",
-        )
-    if len(past.against) > 1:
-        axes = new_axes(_WIDTH, _HEIGHT)
-        draw_intervals(
-            axes,
-            [read_identity(match.second).environment_steps for match in past.against],
-            [match.win_rate for match in past.against],
-            [match.interval[0] for match in past.against],
-            [match.interval[1] for match in past.against],
-        )
-        axes.axhline(0.5, color=ANCHOR, linewidth=1)
-        plots += _finished(
-            axes,
-            "win rate of the last against earlier checkpoints",
-            "a point below the line is an earlier checkpoint that beats the last one. The run has then "
-            "forgotten something.",
-            (0, 1),
         )
     return plots
 
