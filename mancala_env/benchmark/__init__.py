@@ -10,7 +10,6 @@
 | `budget` | budgets in environment steps or core minutes, and the clock |
 | `scoring` | the score of an agent: mean regret, and a rating against fixed anchors |
 | `runner` | planning and running learners, with resumption |
-| `ray_learners` | running learners on a Ray cluster |
 | `results` | the file of measurements |
 | `aggregates` | interquartile means, bootstrap intervals, probability of improvement |
 | `summary` | tables, learning curves and reports |

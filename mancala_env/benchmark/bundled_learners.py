@@ -27,7 +27,6 @@ from mancala_env.rulesets import Ruleset
 from mancala_env.training.config import CONFIGS, TrainConfig, read_file
 from mancala_env.training.hooks import A_CALLBACK, TrainingRun
 from mancala_env.training.pool import POOL_FILE
-from mancala_env.training.replay import REPLAY_FILE
 from mancala_env.training.run import started, train_further
 from mancala_env.training.run_folder import FINAL, METRICS, RunFolder, write_atomically
 from mancala_env.training.run_plots import read_metrics
@@ -35,8 +34,8 @@ from mancala_env.training.run_plots import read_metrics
 _NAME = "run"
 # Copy of the checkpoint that was measured last; the run's own checkpoint may be newer after a signal.
 _MEASURED = "measured.zip"
-# Files that a run rewrites with each checkpoint, copied together with it.
-_KEPT_BESIDE = (REPLAY_FILE, POOL_FILE)
+# Copy of the pool, which a run rewrites with each checkpoint.
+_MEASURED_POOL = f"measured_{POOL_FILE}"
 # Groups of settings that are chosen by the entry rather than by the ruleset's configuration file.
 _OF_AN_ENTRY = ("pool.", "distillation.", "expert.")
 # Number of checkpoints of a run; each may join the pool.
@@ -44,8 +43,8 @@ _CHECKPOINTS = 10
 # A run needs at least this number of updates to learn, so a small budget gets fewer parallel games.
 _FEWEST_UPDATES = 50
 _FEWEST_GAMES = 4
-# Settings that `prepare` runs to compile everything: a pool with gating and, for "anything", the searches.
-_A_POOL: dict[str, Any] = {"pool.share": 0.5, "pool.gating_games": 2}
+# Settings that `prepare` runs to compile everything: a pool and, for "anything", the searches.
+_A_POOL: dict[str, Any] = {"pool.share": 0.5}
 _SEARCH: dict[str, Any] = {"expert.share": 0.5, "distillation.positions": 1}
 # Labelled positions for ten minutes of training, if a ruleset lacks a configuration file.
 _POSITIONS = 120_000
@@ -143,8 +142,8 @@ def trained(config: TrainConfig, budget: LearningBudget) -> Iterator[Point]:
                 raise stop_of(stopped_by)
             with training.paused():
                 yield Point(checkpoint, read_identity(checkpoint).environment_steps + _num_distilled(place))
-                for name in _KEPT_BESIDE:  # before the checkpoint, which is only complete with them
-                    _copy_or_remove(place / name, place / f"measured_{name}")
+                # Before the checkpoint, which is only complete with it.
+                _copy_or_remove(place / POOL_FILE, place / _MEASURED_POOL)
                 write_atomically(place / _MEASURED, checkpoint.read_bytes())
 
 
@@ -159,8 +158,7 @@ def _resumed_steps(place: Path, budget: LearningBudget) -> int | None:
             if name == _MEASURED:
                 write_atomically(place / FINAL, (place / _MEASURED).read_bytes())
             if steps == _stored_steps(place / _MEASURED):  # otherwise killed during its measurement
-                for kept in _KEPT_BESIDE:
-                    _copy_or_remove(place / f"measured_{kept}", place / kept)
+                _copy_or_remove(place / _MEASURED_POOL, place / POOL_FILE)
             return steps
     return None
 

@@ -203,18 +203,14 @@ class RunEnded(NamedTuple):
 
 
 RunEvent = Row | RunRestarted | RunEnded
-RunLearners = Callable[[Sequence[tuple[LearnerRun, list[Row]]]], Iterator[tuple[LearnerRun, RunEvent]]]
-"""Takes runs with their measurements so far, and yields the events of the runs in any order."""
 
 
-def run_plan(wanted: BenchmarkPlan, say: Say = print, run_learners: RunLearners | None = None) -> int:
+def run_plan(wanted: BenchmarkPlan, say: Say = print) -> int:
     """Measure all runs and baselines of a plan that have no result yet.
 
     Args:
         wanted: The plan.
         say: Called with messages about the progress.
-        run_learners: Runs the learners; None runs one after the other in this process.
-            :class:`mancala_env.benchmark.ray_learners.RayLearners` runs them on a Ray cluster.
 
     Returns:
         The number of failed runs; running the plan again repeats them.
@@ -229,31 +225,25 @@ def run_plan(wanted: BenchmarkPlan, say: Say = print, run_learners: RunLearners 
                 score = baseline.scoring.score(baseline.spec, baseline.ruleset)
                 results.measured(Row(baseline.key, 0, 0, 0.0, score, made_here(commit)))
                 say(f"{baseline.spec}, {baseline.ruleset.name}: {_in_words(score)}")
-        missing = [(run, results.rows(run.key)) for run in wanted.runs if results.end(run.key) is None]
+        missing = [run for run in wanted.runs if results.end(run.key) is None]
         if len(missing) < len(wanted.runs):
             say(f"{len(wanted.runs) - len(missing)} of {len(wanted.runs)} runs are already done")
-        for run, found in (run_learners or run_here)(missing):
-            if isinstance(found, Row):
-                results.measured(found)
-                spent = f"{found.steps:,} steps, {found.core_minutes:.2f} core minutes"
-                say(f"{run}: {_in_words(found.score)} after {spent}")
-            elif isinstance(found, RunRestarted):
-                results.void(run.key, found.after)
-            elif found.broken:
-                num_broken += 1
-                say(f"{run}: failed: {found.broken}")
-            else:
-                results.ended(run.key, printable(found.refused)[:_MOST_WHY])
-                if found.refused:
-                    say(f"{run}: refused: {found.refused}")
+        for run in missing:
+            for found in run_learner(run, results.rows(run.key)):
+                if isinstance(found, Row):
+                    results.measured(found)
+                    spent = f"{found.steps:,} steps, {found.core_minutes:.2f} core minutes"
+                    say(f"{run}: {_in_words(found.score)} after {spent}")
+                elif isinstance(found, RunRestarted):
+                    results.void(run.key, found.after)
+                elif found.broken:
+                    num_broken += 1
+                    say(f"{run}: failed: {found.broken}")
+                else:
+                    results.ended(run.key, printable(found.refused)[:_MOST_WHY])
+                    if found.refused:
+                        say(f"{run}: refused: {found.refused}")
     return num_broken
-
-
-def run_here(runs: Sequence[tuple[LearnerRun, list[Row]]]) -> Iterator[tuple[LearnerRun, RunEvent]]:
-    """Run learners one after the other in this process; see RunLearners."""
-    for run, rows in runs:
-        for found in run_learner(run, rows):
-            yield run, found
 
 
 def run_learner(run: LearnerRun, rows: Sequence[Row]) -> Iterator[RunEvent]:

@@ -1,12 +1,11 @@
 """`mancala benchmark`: compare learning algorithms at equal budgets."""
 
-import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, MissingPackage, Parser, needing, say
-from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, add_json, add_ray, add_report
+from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, add_json, add_report
 from mancala_env.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
@@ -55,7 +54,6 @@ def add_arguments(parser: Parser) -> None:
     add("--anchors", nargs="+", help="opponents with known ratings; by default the ladder's without perfect")
     add("--lines", nargs="*", help="baselines: specs of agents that do not learn; by default some searches")
     add_report(parser)
-    add_ray(parser, "runs the learners")
     add_json(parser)
 
 
@@ -79,15 +77,7 @@ def run(options: Any) -> int:
     if entries:
         wanted = _plan(entries, options)
         try:
-            with contextlib.ExitStack() as stack:
-                run_learners = None
-                if options.ray is not None:
-                    from mancala_env.benchmark.ray_learners import RayLearners
-                    from mancala_env.evaluation.ray_matches import started_ray
-
-                    stack.enter_context(started_ray(options.ray))
-                    run_learners = RayLearners()
-                num_broken = run_plan(wanted, _say, run_learners)
+            num_broken = run_plan(wanted, _say)
         except KeyboardInterrupt:
             kept = f"measurements are in {folder / RESULTS}; run the same command to resume"
             raise Interrupted(kept) from None

@@ -65,11 +65,14 @@ MAX_SEED = 2**31 - 1
 _OF_A_TEACHER = ["positions", "spec", "exploration", "temperature", "epochs", "batch_size", "learning_rate"]
 OLD_NAMES = {
     "turns": "environment_steps",
-    "pool.promotion": "pool.gating",
-    "pool.promotion_games": "pool.gating_games",
     **{f"teacher.{name}": f"distillation.{name}" for name in _OF_A_TEACHER},
 }
 """New names of settings, by their names in files of earlier versions, which are still read."""
+
+REMOVED: dict[str, Any] = {"wandb": None, "selfplay.reward": "outcome", "pool.priority": 1.0}
+"""Removed settings, by the value that they have always now; files of earlier versions may hold it."""
+
+_OF_THE_GATE = ("pool.gating", "pool.gating_games", "pool.promotion", "pool.promotion_games")
 
 _MOVED = "moved to training/benchmark/alphazero.py; mancala benchmark runs it"
 
@@ -115,7 +118,6 @@ class TrainConfig:
         high=MOST_THREADS,
     )
     device: str = setting("Device of the network: cpu, cuda, or auto for a GPU if available", "auto")
-    wandb: str | None = setting("Weights & Biases project to log to; null for none", None)
     network: NetworkConfig = field(
         default=NetworkConfig(observation="replies", hidden=64, layers=2, seed_levels=10)
     )
@@ -201,18 +203,10 @@ Config = TypeVar("Config", bound=TrainConfig)
 def read_config(
     arguments: Sequence[str] | None = None, kind: type[Config] = TrainConfig, program: str = "mancala train"
 ) -> tuple[Config, Path | None]:
-    """Return the first two results of :func:`read_command`."""
-    return read_command(arguments, kind, program)[:2]
-
-
-def read_command(
-    arguments: Sequence[str] | None = None, kind: type[Config] = TrainConfig, program: str = "mancala train"
-) -> tuple[Config, Path | None, list[str]]:
     """Read the command line of a run; None for that of this process.
 
     Returns:
-        The configuration, the folder of the run to resume (None for a new run), and the user's
-        Stable-Baselines3 callbacks, as "module:Class".
+        The configuration, and the folder of the run to resume; None for a new run.
 
     Raises:
         InvalidConfig: An argument, a file or a value is invalid, or values contradict each other.
@@ -243,7 +237,7 @@ def read_command(
     values |= kind.implied_settings(values | asked, asked) | asked
     if values.get("name") is None:
         values["name"] = files[-1].stem if files else values.get("ruleset", kind.ruleset)
-    return _build(kind, values), resumed, options.callbacks
+    return _build(kind, values), resumed
 
 
 def _resumed_folder(options: argparse.Namespace) -> Path | None:
@@ -291,6 +285,9 @@ def read_file(path: Path, kind: type[TrainConfig] = TrainConfig) -> dict[str, An
     for name, value in with_new_names(content).items():
         if (name, value) == ("algorithm", "alphazero"):
             raise InvalidConfig(f"{path}: algorithm alphazero {_MOVED}")
+        if name in REMOVED:
+            fixed = in_yaml(REMOVED[name])
+            raise InvalidConfig(f"{path}: {name} was removed and is always {fixed} now, not {value!r}")
         if name in known:
             found[name] = from_text(known[name], value) if isinstance(value, str) else value
         elif name not in groups:
@@ -320,12 +317,19 @@ def _build(kind: type[Config], values: Mapping[str, Any]) -> Config:
 def with_new_names(plain: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings by dotted name as this version has them.
 
-    Files of version 0.1 also hold the settings of AlphaZero. They are skipped if PPO learned.
+    Removed settings are skipped if they have the value that is fixed now. Files of version 0.1 also hold the
+    settings of AlphaZero. They are skipped if PPO learned.
     """
-    found = {OLD_NAMES.get(name, name): value for name, value in flat(plain).items()}
+    named = ((OLD_NAMES.get(name, name), value) for name, value in flat(plain).items())
+    found = {name: value for name, value in named if not _is_fixed(name, value)}
     if found.get("algorithm") != "ppo":
         return found
     return {name: value for name, value in found.items() if not _is_of_alphazero(name)}
+
+
+def _is_fixed(name: str, value: Any) -> bool:
+    """Return whether a setting was removed, and is ignored or has the value that it always has now."""
+    return name in _OF_THE_GATE or (name in REMOVED and value in (REMOVED[name], in_yaml(REMOVED[name])))
 
 
 def _is_of_alphazero(name: str) -> bool:
@@ -342,6 +346,10 @@ class _Parser(Parser):
         name = word.removeprefix("--").partition("=")[0]
         if name in OLD_NAMES:
             return f"no option --{name}; its new name is --{OLD_NAMES[name]}"
+        if name in _OF_THE_GATE:
+            return f"no option --{name}; it was removed, and every checkpoint joins the pool"
+        if name in REMOVED:
+            return f"no option --{name}; it was removed and is always {in_yaml(REMOVED[name])} now"
         if _is_of_alphazero(name):
             return f"no option --{name}; AlphaZero {_MOVED}"
         return super().unknown(word)
@@ -366,13 +374,6 @@ def _parser(known: Mapping[str, Setting], program: str) -> Parser:
     )
     parser.add_argument(
         "--resume", metavar="FOLDER", default=None, help="folder of a run to resume, such as runs/first"
-    )
-    parser.add_argument(
-        "--callbacks",
-        metavar="MODULE:CLASS",
-        nargs="+",
-        default=[],
-        help="your Stable-Baselines3 callbacks, created without arguments; a file cannot name them",
     )
     sections: dict[str, Any] = {"": parser.add_argument_group("settings of a run")}
     for name, each in known.items():

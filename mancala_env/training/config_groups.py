@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
 from mancala_env._util.settings import setting
 from mancala_env.evaluation.openings import MAX_OPENING_TURNS
@@ -21,7 +20,7 @@ _temperature = partial(
     "Temperature, in seeds, of the softmax over the search's values; 0 for the best actions only",
     low=0,
 )
-_SEARCHES = "value+minimax:DEPTH, minimax:DEPTH, or perfect:SECONDSs, which skips positions it cannot solve"
+_SEARCHES = "value+minimax:DEPTH or minimax:DEPTH"
 
 
 @dataclass(kw_only=True)
@@ -32,10 +31,6 @@ class SelfPlayConfig:
     opening_turns: int = _opening_turns()
     opening_share: float = _fraction(
         "Fraction of self-play games that start with random turns; all games against the pool do", 0.9
-    )
-    reward: Literal["outcome", "margin"] = setting(
-        "Reward at the end: outcome is +1, 0 or -1; margin is the lead divided by the number of seeds",
-        "outcome",
     )
 
 
@@ -49,16 +44,6 @@ class PoolConfig:
     )
     snapshots: int = setting(
         "Maximum number of this run's checkpoints in the pool; the latest are kept", 10, low=0, high=1000
-    )
-    gating: float = _fraction(
-        "Win rate that a checkpoint needs to join the pool, against the newest one in it; 0 lets all join",
-        0.55,
-    )
-    gating_games: int = _num_games(
-        "Number of games in the match that decides whether a checkpoint joins", 200, low=2, high=1_000_000
-    )
-    priority: float = setting(
-        "Power of the recent win rate by which opponents are drawn; 0 draws uniformly", 1.0, low=0, high=100
     )
 
 

@@ -136,7 +136,6 @@ def _label_with_progress(run: "TrainingRun", part_of_time: Callable[[], float]) 
         is_late=is_late,
         opening_turns=config.selfplay.opening_turns,
         rounds=config.rounds,
-        reward=config.selfplay.reward,
         num_threads=config.threads or None,
     )
 

@@ -12,14 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mancala_env import Position, agents
-from mancala_env.agents.perfect import PerfectAgent
+from mancala_env import agents
 from mancala_env.agents.searchers import ILLEGAL, MinimaxAgent
 from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.engine.state import NUM_COLUMNS, SOUTH
 from mancala_env.games.batch import Batch
 from mancala_env.rulesets import Ruleset
-from mancala_env.solver import Solver
 from mancala_env.training.config import InvalidConfig
 
 # One game in ten is held out, to measure generalisation.
@@ -39,7 +37,7 @@ class ExpertLabels:
             at the end of the round; minus infinity if the action is illegal.
         outcomes: float32 `[N]`, the reward of the player to move at the end of the position's game.
         episodes: int64 `[N]`, the number of the position's game.
-        turns: Number of turns played, including those without a label.
+        turns: Number of turns played, including those from held-out positions.
     """
 
     ruleset: Ruleset
@@ -70,8 +68,7 @@ class ExpertLabels:
         """
         if not len(self):
             raise InvalidConfig(
-                "the expert labelled no position: it knows none of their values; give it more time, or "
-                "take another, such as value+minimax:6"
+                "the expert labelled no position: all are held out for evaluation; ask for more positions"
             )
         numbers = np.unique(self.episodes, return_inverse=True)[1]
         if not numbers.any():
@@ -114,27 +111,11 @@ def expert(
         InvalidConfig: The agent cannot label; the message has the name of its setting.
     """
     agent = agents.make(spec, ruleset, seed=0, num_threads=num_threads)
-    if isinstance(agent, MinimaxAgent):
-        return lambda games: without_illegal(agent.action_values(games, num_actions), ILLEGAL)
-    if not isinstance(agent, PerfectAgent):
+    if not isinstance(agent, MinimaxAgent):
         raise InvalidConfig(
-            f"{setting} must be a minimax, value+minimax, policy+minimax or perfect agent, not {spec!r}"
+            f"{setting} must be a minimax, value+minimax or policy+minimax agent, not {spec!r}"
         )
-    solver, seconds = Solver(ruleset), agent.seconds
-
-    def solve(games: np.ndarray) -> np.ndarray:
-        values = np.full((len(games), num_actions), -np.inf, np.float32)
-        for b in range(len(games)):
-            position = Position.from_games(ruleset, games, b)
-            solution = solver.solve(position, time_limit=seconds, with_line=False)
-            if solution.is_exact:
-                # The solver counts stores from zero.
-                lead = position.stores[position.player] - position.stores[1 - position.player]
-                for action, value in solution.action_values.items():
-                    values[b, action] = lead + value
-        return values
-
-    return solve
+    return lambda games: without_illegal(agent.action_values(games, num_actions), ILLEGAL)
 
 
 def without_illegal(values: np.ndarray, illegal: int) -> np.ndarray:
@@ -161,8 +142,7 @@ def label_positions(
     positions would favour short games. A match ends after 1,000 rounds (RULES 5.4), as in training.
 
     Args:
-        spec: The expert: minimax, value+minimax, policy+minimax or perfect, each with its depth or time.
-            Positions that perfect play cannot solve in its time are skipped.
+        spec: The expert: minimax, value+minimax or policy+minimax, each with its depth or time.
         ruleset: The game.
         positions: Smallest number of positions, N; then no other game starts.
         exploration: Fraction of random turns, 0 to 1.
@@ -171,7 +151,7 @@ def label_positions(
         progress: Called with the number of positions after each turn; if it returns True, labelling ends at
             once, without the running games.
         is_late: Called when games end; if it returns True, no other game starts.
-        options: Options of Batch: `rounds`, `reward`, `opening_turns` and `num_threads`.
+        options: Options of Batch: `rounds`, `opening_turns` and `num_threads`.
 
     Raises:
         InvalidConfig: The agent cannot label.
@@ -217,24 +197,23 @@ class _ExpertGames:
         """Label the positions, play a turn of every running game, and return the rows of games it ended."""
         batch, rows = self._batch, np.flatnonzero(self.is_running)
         values = self._label(batch.games[rows])
-        is_known = np.asarray(np.isfinite(values).any(axis=1))
-        is_labelled = is_known & rows_to_learn(batch.ruleset, batch.games[rows])
+        is_labelled = rows_to_learn(batch.ruleset, batch.games[rows])
         labelled = rows[is_labelled]
         self.num_labelled += len(labelled)
         self._num_turns += len(rows)
         self._parts.append(
             (batch.games[labelled], values[is_labelled], batch.player[labelled], self._episode[labelled])
         )
-        batch.step(self._choose(rows, values, is_known), where=self.is_running)
+        batch.step(self._choose(rows, values), where=self.is_running)
         ended = rows[batch.done[rows]]
         for row in ended:
             self._rewards_of_south[self._episode[row]] = batch.rewards[row, SOUTH]
         self.is_running[ended] = False
         return ended
 
-    def _choose(self, rows: np.ndarray, values: np.ndarray, is_known: np.ndarray) -> np.ndarray:
+    def _choose(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return actions, int64 `[B]`: any legal one in random turns, otherwise any of the best."""
-        is_random = ~is_known | (self._rng.random(len(rows)) < self._exploration)
+        is_random = self._rng.random(len(rows)) < self._exploration
         is_best = values == values.max(axis=1, keepdims=True)
         candidates = np.where(is_random[:, None], self._batch.legal_mask[rows] != 0, is_best)
         actions = np.zeros(len(self.is_running), np.int64)

@@ -2,16 +2,13 @@
 
     check_weights       raises NotFinite if a weight is not a finite number
     LogMetrics          logs speed, pool scores and statistics of the games
-    SaveCheckpoints     saves checkpoints, lets them into the pool and evaluates them
+    SaveCheckpoints     saves checkpoints, adds them to the pool and evaluates them
     hooks of the caller of ``train``
     call_callbacks      calls ``on_step`` of the user's Stable-Baselines3 callbacks
 
 A hook is any callable that takes the :class:`TrainingRun`. ``run.stop(reason)`` ends the training.
 """
 
-import os
-import pkgutil
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +16,7 @@ from pathlib import Path
 import torch
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 
-from mancala_env.training.config import InvalidConfig, TrainConfig
+from mancala_env.training.config import TrainConfig
 from mancala_env.training.policy import NotFinite
 from mancala_env.training.pool import SnapshotPool
 from mancala_env.training.ppo import SelfPlayPPO
@@ -91,9 +88,8 @@ class TrainingRun:
             yield
 
     def save(self, name: str | None = None) -> Path:
-        """Save a checkpoint and the labelled positions; see RunFolder.save."""
+        """Save a checkpoint; see RunFolder.save."""
         self.last_checkpoint = self.folder.save(self.model, self.config, self.clock.seconds, name)
-        self.model.save_replay(self.folder.path)
         return self.last_checkpoint
 
 
@@ -135,7 +131,7 @@ class LogMetrics:
 
 
 class SaveCheckpoints:
-    """Saves a checkpoint whenever one is due, gates it and evaluates it while the clock is paused."""
+    """Saves a checkpoint whenever one is due, and evaluates it while the clock is paused."""
 
     def __init__(self, run: TrainingRun) -> None:
         self._times = CheckpointTimes(run.config, run.clock, run.folder.last_steps())
@@ -148,22 +144,12 @@ class SaveCheckpoints:
             return
         checkpoint = run.save()
         with run.clock.pause():
-            messages = [*self._gate(run, checkpoint), *_evaluate(run, checkpoint)]
+            if run.config.pool.share:
+                self._pool.add(checkpoint)
+                run.env.set_pool(self._pool.specs)
+                self._pool.keep(run.env.pool_scores)
+            messages = list(_evaluate(run, checkpoint))
         run.progress.say(f"{steps:,} environment steps: {', '.join(messages) or 'saved'}")
-
-    def _gate(self, run: TrainingRun, checkpoint: Path) -> Iterator[str]:
-        """Let a checkpoint join the pool if it passes the gate; yields a message about the match."""
-        if not run.config.pool.share:
-            return
-        pool, logger = self._pool, run.model.logger
-        match = pool.gate(checkpoint)
-        run.env.set_pool(pool.specs)
-        pool.keep(run.env.pool_scores)
-        logger.record("gating/snapshots", len(pool.snapshots))
-        if match is not None:
-            logger.record("gating/win_rate", match.win_rate)
-            joined = "joined the pool" if checkpoint in pool.snapshots else "did not join the pool"
-            yield f"{joined} with {match.win_rate:.0%} against {Path(match.second).stem}"
 
 
 def _evaluate(run: TrainingRun, checkpoint: Path) -> Iterator[str]:
@@ -187,31 +173,3 @@ def measure(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> dict[st
     if rates:
         folder.keep_best(checkpoint, sum(rates.values()) / len(rates), config.evaluation.opponents)
     return rates
-
-
-def load_callbacks(names: Sequence[str]) -> list[BaseCallback]:
-    """Import callbacks such as "my_module:MyCallback" and create them; modules may be in the current folder.
-
-    Raises:
-        InvalidConfig: A module or class does not exist, or is not a Stable-Baselines3 callback.
-    """
-    return [_load_callback(name) for name in names]
-
-
-def _load_callback(name: str) -> BaseCallback:
-    sys.path.insert(0, os.getcwd())
-    try:
-        kind = pkgutil.resolve_name(name)
-    except (ValueError, ImportError, AttributeError) as error:
-        raise InvalidConfig(
-            f"--callbacks must name module:Class, such as my_module:MyCallback, not {name!r} ({error})"
-        ) from error
-    finally:
-        sys.path.remove(os.getcwd())
-    if not (isinstance(kind, type) and issubclass(kind, BaseCallback)):
-        raise InvalidConfig(f"--callbacks {name}: it is not a subclass of stable_baselines3's BaseCallback")
-    try:
-        return kind()  # type: ignore[call-arg]
-    except TypeError as error:
-        problem = f"it cannot be created without arguments ({error})"
-        raise InvalidConfig(f"--callbacks {name}: {problem}") from error

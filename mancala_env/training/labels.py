@@ -7,7 +7,6 @@ The value's target mixes the search's value, as a reward, with the outcome of th
 """
 
 import math
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -18,7 +17,7 @@ from mancala_env.search.puct import reward_of
 from mancala_env.training.config import TrainConfig
 from mancala_env.training.distillation import boltzmann_targets, losses
 from mancala_env.training.expert_labels import agreement, expert
-from mancala_env.training.replay import REPLAY_FILE, Replay, Searched, ends_of
+from mancala_env.training.replay import Replay, Searched, ends_of
 from mancala_env.training.rollout import SelfPlayBuffer, SelfPlayEnv
 
 
@@ -43,7 +42,7 @@ class SearchLabels:
         self._search = expert(
             settings.spec, config.game, env.num_actions, env.num_threads, setting="expert.spec"
         )
-        self.replay = Replay(env.observer, config.rounds, settings.positions, settings.search_share, seed)
+        self.replay = Replay(env.observer, settings.positions, settings.search_share, seed)
         self.policy_weight, self.value_weight = settings.policy, settings.value
 
     def warm_up(self, games: np.ndarray) -> None:
@@ -58,15 +57,13 @@ class SearchLabels:
         steps, rows = np.divmod(np.sort(chosen), rollout.n_envs)
         assert rollout.games is not None
         values = self._search(rollout.games[steps, rows])
-        is_labelled = np.isfinite(values).any(axis=1)
-        steps, rows, values = steps[is_labelled], rows[is_labelled], values[is_labelled]
         self.replay.add(
             Searched(
                 rollout.games[steps, rows],
                 rollout.observations[steps, rows],
                 np.isfinite(values),
                 boltzmann_targets(values, settings.temperature),
-                reward_of(values.max(axis=1), float(config.selfplay.reward == "margin"), config.game),
+                reward_of(values.max(axis=1), 0.0, config.game),
             ),
             steps,
             rows,
@@ -85,11 +82,3 @@ class SearchLabels:
         examples = self.replay.sample(self._config.expert.batch_size, device)
         policy_loss, value_loss, _ = losses(network, examples)
         return policy_loss, value_loss
-
-    def save(self, folder: Path) -> None:
-        """Write the labelled positions to a run's folder."""
-        self.replay.save(folder / REPLAY_FILE)
-
-    def load(self, folder: Path) -> None:
-        """Read the labelled positions of a run's folder, if it has any."""
-        self.replay.load(folder / REPLAY_FILE)

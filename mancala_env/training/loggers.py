@@ -1,12 +1,10 @@
-"""Writers of metrics: JSON lines, TensorBoard, Weights & Biases."""
+"""Writers of metrics: JSON lines and TensorBoard."""
 
 import itertools
 import json
 import os
 import socket
 import time
-import uuid
-from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -16,28 +14,13 @@ from tensorboard.compat.proto.event_pb2 import Event  # pyright: ignore[reportAt
 from tensorboard.compat.proto.summary_pb2 import Summary  # pyright: ignore[reportAttributeAccessIssue]
 from tensorboard.summary.writer.record_writer import RecordWriter
 
-from mancala_env.training.config import InvalidConfig, TrainConfig
-from mancala_env.training.run_folder import METRICS, STEPS, RunFolder, write_atomically, writing
+from mancala_env.training.run_folder import METRICS, STEPS, RunFolder, writing
 
 
-def logger_of(config: TrainConfig, folder: RunFolder) -> Logger:
-    """Return the logger of a run.
-
-    Raises:
-        RunFolderError: A file cannot be written.
-        InvalidConfig: The configuration needs Weights & Biases, which is not installed.
-    """
-    check_logs(config)
-    writers: list[KVWriter] = [Events(folder.path), JsonLines(folder.path / METRICS)]
-    if config.wandb is not None:
-        writers.append(WeightsAndBiases(config, folder))
+def logger_of(folder: RunFolder) -> Logger:
+    """Return the logger of a run; raise RunFolderError if a file cannot be written."""
+    writers = [Events(folder.path), JsonLines(folder.path / METRICS)]
     return Logger(str(folder.path), writers)  # type: ignore[arg-type]
-
-
-def check_logs(config: TrainConfig) -> None:
-    """Raise InvalidConfig if the configuration needs Weights & Biases, which is not installed."""
-    if config.wandb is not None and not find_spec("wandb"):
-        raise InvalidConfig("wandb needs Weights & Biases: pip install wandb")
 
 
 class _Log(KVWriter):
@@ -101,35 +84,3 @@ class Events(_Log):
 
 def _figures(key_values: dict[str, Any]) -> dict[str, float]:
     return {key: float(value) for key, value in sorted(key_values.items()) if isinstance(value, int | float)}
-
-
-class WeightsAndBiases(KVWriter):
-    """Logs the metrics of each update to a Weights & Biases project.
-
-    A resumed run has the same id, so it continues there, too. Without internet access,
-    `WANDB_MODE=offline` stores the metrics in the run's folder.
-    """
-
-    def __init__(self, config: TrainConfig, folder: RunFolder) -> None:
-        """Start or resume the Weights & Biases run."""
-        import wandb  # pyright: ignore[reportMissingImports]
-
-        kept = folder.path / "wandb.json"
-        number = json.loads(kept.read_text())["id"] if kept.is_file() else uuid.uuid4().hex[:8]
-        write_atomically(kept, json.dumps({"id": number}).encode())
-        self._run = wandb.init(
-            project=config.wandb,
-            dir=str(folder.path),
-            name=folder.path.name,
-            id=number,
-            resume="allow",
-            config=config.as_dict(),
-        )
-
-    def write(self, key_values: dict[str, Any], key_excluded: dict[str, Any], step: int = 0) -> None:
-        """Log one update."""
-        self._run.log({STEPS: step} | _figures(key_values))
-
-    def close(self) -> None:
-        """Send the remaining metrics, and end the Weights & Biases run."""
-        self._run.finish()

@@ -1,19 +1,16 @@
 """The pool of a run: configured opponents and snapshots, which are checkpoints of the run.
 
-A checkpoint joins the pool if it wins a match against the latest snapshot, the gate. The run's folder stores
-the snapshots and the learner's scores, so that a resumed run continues with the same pool.
+Every checkpoint joins the pool. The run's folder stores the snapshots and the learner's scores, so that a
+resumed run continues with the same pool.
 """
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from mancala_env.evaluation.matches import MatchResult
-from mancala_env.evaluation.openings import set_to_learn_from
 from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.training.config import TrainConfig
 from mancala_env.training.run_folder import RunFolder, reading, write_atomically
-from mancala_env.training.run_report import play
 
 POOL_FILE = "pool.json"
 
@@ -49,23 +46,9 @@ class SnapshotPool:
         """Specs of all opponents in the pool."""
         return [*self._config.pool.opponents, *map(str, self.snapshots)]
 
-    def gate(self, checkpoint: Path) -> MatchResult | None:
-        """Add a checkpoint to the pool if it passes the gate: a match against the latest snapshot.
-
-        Returns:
-            The match, from the view of the checkpoint. None if there was none, since the pool is not in use
-            or has no snapshots, or `pool.gating` is 0.
-        """
-        pool = self._config.pool
-        if not (pool.share and pool.snapshots):
-            return None
-        match = None
-        if pool.gating and self.snapshots:
-            openings = set_to_learn_from(self._config.game, self._config.evaluation.opening_turns)
-            match = play(self._config, checkpoint, str(self.snapshots[-1]), pool.gating_games, openings)
-        if match is None or match.win_rate >= pool.gating:
-            self._keep_latest([*self.snapshots, checkpoint])
-        return match
+    def add(self, checkpoint: Path) -> None:
+        """Add a checkpoint, and drop the oldest snapshot if there are too many."""
+        self._keep_latest([*self.snapshots, checkpoint])
 
     def keep(self, scores: Mapping[str, float]) -> None:
         """Write the pool and the learner's scores, by spec, to the run's folder.

@@ -12,7 +12,6 @@ The last line is there only with search labels; see :mod:`mancala_env.training.l
 
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -87,16 +86,6 @@ class SelfPlayPPO(MaskablePPO):
         env.step(env.action_masks().argmax(axis=1))
         if self.labels is not None:
             self.labels.warm_up(env.games[:1])
-
-    def save_replay(self, folder: Path) -> None:
-        """Write to a run's folder what resuming needs beside a checkpoint."""
-        if self.labels is not None:
-            self.labels.save(folder)
-
-    def load_replay(self, folder: Path) -> None:
-        """Read what :meth:`save_replay` wrote, if it did."""
-        if self.labels is not None:
-            self.labels.load(folder)
 
     def forget_running_games(self) -> None:
         """Drop what is stored of the running games, since new ones start."""

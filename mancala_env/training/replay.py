@@ -6,28 +6,14 @@ when its game is over. Values are from the view of the player to move.
 Symbols: N positions, A actions, T steps of a rollout, B games.
 """
 
-from io import BytesIO
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from mancala_env._util.archives import ArrayFormat, InvalidArchive, read_arrays
-from mancala_env.engine.episode import Rounds
-from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.engine.state import NUM_COLUMNS, PLAYER_COLUMN, SOUTH
-from mancala_env.engine.validation import check_running
 from mancala_env.observations import Observer
 from mancala_env.training.distillation import Examples
-from mancala_env.training.run_folder import reading, write_atomically
-
-REPLAY_FILE = "replay.npz"
-# A file up to this size is read even if the replay is smaller now.
-_ALWAYS_READ = 1 << 26
-_HEADERS = 1 << 12
-# Probabilities sum to 1 within this tolerance.
-_ROUNDING = 1e-3
 
 
 class Searched(NamedTuple):
@@ -78,20 +64,15 @@ class Replay:
         examples: Searched positions, whose values are the targets of the value; the first `len(self)` rows.
     """
 
-    def __init__(
-        self, observer: Observer, rounds: Rounds, most: int, search_share: float, seed: int | None
-    ) -> None:
+    def __init__(self, observer: Observer, most: int, search_share: float, seed: int | None) -> None:
         """Create an empty replay.
 
         Args:
             observer: Computes the observations.
-            rounds: Rounds of a game, or "match".
             most: Largest number of examples.
             search_share: Weight of the search's value in the value's target; the rest is the outcome.
             seed: Random seed of the samples.
         """
-        self._observer = observer
-        self._rounds: Rounds = rounds
         self._most, self._search_share = most, search_share
         self._draw = np.random.default_rng(seed)
         self.examples = Searched(
@@ -148,42 +129,3 @@ class Replay:
         """Sample examples uniformly, with replacement."""
         rows = self._draw.integers(0, len(self), size)
         return Examples(*(torch.from_numpy(each[rows]).to(device) for each in self.examples[1:]))
-
-    def save(self, path: Path) -> None:
-        """Write the examples to a file atomically, the oldest first."""
-        count = len(self)
-        rows = (self._added - count + np.arange(count)) % self._most
-        found, packed = self.examples.select(rows), BytesIO()
-        np.savez_compressed(packed, games=found.games, targets=found.targets, values=found.values)
-        write_atomically(path, packed.getvalue())
-
-    def load(self, path: Path) -> None:
-        """Load the examples of a file, if it exists; raise RunFolderError if it is invalid."""
-        if not path.exists():
-            return
-        with reading(path):
-            searched = self._read(path)
-        # Files of earlier versions contain boards that are held out for evaluation.
-        self._put(searched.select(rows_to_learn(self._observer.ruleset, searched.games)))
-
-    def _read(self, path: Path) -> Searched:
-        wanted = {
-            "games": ArrayFormat("uint64", (None, NUM_COLUMNS)),
-            "targets": ArrayFormat("float32", (None, self._observer.num_actions)),
-            "values": ArrayFormat("float32", (None,)),
-        }
-        most = sum(getattr(self.examples, name).nbytes for name in wanted) + _HEADERS
-        found = read_arrays(path, wanted, most=max(most, _ALWAYS_READ))
-        games, targets, values = (found[name] for name in wanted)
-        if not len(games) == len(targets) == len(values):
-            raise InvalidArchive(f"{len(games)} games, {len(targets)} targets and {len(values)} values")
-        if not (np.abs(values) <= 1 + _ROUNDING).all():
-            raise InvalidArchive("a value is not from -1 to 1")
-        games = check_running(self._observer.ruleset, self._rounds, games)
-        observations = self._observer.empty(len(games))
-        is_legal = np.empty((len(games), self._observer.num_actions), np.bool_)
-        self._observer.write(games, observations, is_legal, num_threads=1)
-        are_chances = (targets >= 0) & (is_legal | (targets == 0))
-        if not (are_chances.all() and (np.abs(targets.sum(axis=1) - 1) <= _ROUNDING).all()):
-            raise InvalidArchive("a target is not a probability distribution over legal actions")
-        return Searched(games, observations, is_legal, targets, values)

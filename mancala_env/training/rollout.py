@@ -77,13 +77,11 @@ class SelfPlayEnv(GamesVecEnv):
         num_games: int,
         *,
         rounds: Any = 1,
-        reward: Any = "outcome",
         opening_turns: int = 0,
         opening_share: float = 0.0,
         pool: Sequence[AgentLike] = (),
         pool_scores: Mapping[str, float] | None = None,
         pool_share: float = 0.0,
-        pool_priority: float = 0.0,
         seed: int | None = None,
         num_threads: int | None = None,
     ) -> None:
@@ -94,13 +92,11 @@ class SelfPlayEnv(GamesVecEnv):
             kind: Observation kind; one of observations.KINDS.
             num_games: Number of games, B.
             rounds: Rounds of an episode, or "match".
-            reward: "outcome" or "margin"; see Batch.
             opening_turns: Number of uniformly random turns at the start of a game.
             opening_share: Fraction of mirror games that start with random turns; all pool games do.
             pool: Agents of the pool, or their specs.
             pool_scores: Known recent scores of the learner against pool agents, by spec.
             pool_share: Fraction of games played against the pool.
-            pool_priority: Exponent that makes opponents that win more frequent; 0 for uniform sampling.
             seed: Random seed.
             num_threads: CPU threads; None for every core this process may use.
         """
@@ -110,12 +106,7 @@ class SelfPlayEnv(GamesVecEnv):
         num_pool = round(num_games * pool_share) if len(pool) else 0
         num_opened = round((num_games - num_pool) * opening_share) if opening_turns else 0
         self.observer = observer = Observer(ruleset, kind, self.num_actions)
-        options: dict[str, Any] = {
-            "rounds": rounds,
-            "reward": reward,
-            "opening_set": "training",
-            "observation": kind,
-        }
+        options: dict[str, Any] = {"rounds": rounds, "opening_set": "training", "observation": kind}
         self._batches: list[Batch] = []
         self._slices: list[slice] = []
         start = 0
@@ -129,7 +120,7 @@ class SelfPlayEnv(GamesVecEnv):
         if num_pool:
             self._pool_slice = slice(num_games - num_pool, num_games)
             of_pool = EnvOptions(ruleset=ruleset, opening_turns=opening_turns, **options)
-            self._pool = _PoolGames(of_pool, num_pool, pool_priority, num_threads)
+            self._pool = _PoolGames(of_pool, num_pool, num_threads)
             self.set_pool(pool, pool_scores)
             self._pool.reset(self._next_seed())
         self._observation = observer.empty(num_games)
@@ -230,10 +221,9 @@ class SelfPlayEnv(GamesVecEnv):
 class _PoolGames:
     """Games of the learner against opponents; those that win more are sampled more often."""
 
-    def __init__(self, options: EnvOptions, num_games: int, priority: float, num_threads: int | None) -> None:
+    def __init__(self, options: EnvOptions, num_games: int, num_threads: int | None) -> None:
         """Set up the games; `set_opponents` replaces the opponent."""
         self.duel = Duel(options, num_games, autoreset=True, alternates_seats=True, num_threads=num_threads)
-        self._priority = priority
         self.opponents: list[Agent] = []
         self.scores: dict[str, float] = {}
 
@@ -264,7 +254,7 @@ class _PoolGames:
 
     def _weigh(self) -> None:
         wins = np.array([max(_LEAST_WEIGHT, 1 - self.score(opponent)) for opponent in self.opponents])
-        self.duel.set_opponents(self.opponents, wins**self._priority)
+        self.duel.set_opponents(self.opponents, wins)
 
 
 class SelfPlayBuffer(MaskableRolloutBuffer):

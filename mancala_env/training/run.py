@@ -33,8 +33,7 @@ from mancala_env.training.config import (
     CONFIG_FILE,
     InvalidConfig,
     TrainConfig,
-    read_command,
-    read_file,
+    read_config,
     read_settings,
 )
 from mancala_env.training.distillation import distill, is_distillation_ahead
@@ -44,11 +43,10 @@ from mancala_env.training.hooks import (
     TrainingRun,
     call_callbacks,
     check_weights,
-    load_callbacks,
     measure,
 )
 from mancala_env.training.labels import SearchLabels
-from mancala_env.training.loggers import check_logs, logger_of
+from mancala_env.training.loggers import logger_of
 from mancala_env.training.parameter_names import STABLE_BASELINES3, renamed
 from mancala_env.training.policy import NotFinite, SelfPlayPolicy
 from mancala_env.training.pool import SnapshotPool
@@ -59,9 +57,6 @@ from mancala_env.training.run_folder import FINAL, RunFolder, RunFolderError, id
 from mancala_env.training.run_report import report
 from mancala_env.training.schedule import Clock, LearningRate
 from mancala_env.training.training_state import read_learned
-
-# Settings that may change when a run is resumed.
-_MAY_DIFFER = ("minutes", "checkpoint_minutes", "checkpoint_steps", "folder", "name")
 
 
 class TrainingDiverged(MancalaError):
@@ -128,13 +123,11 @@ def make_env(config: TrainConfig, folder: RunFolder, seed: int) -> SelfPlayEnv:
         config.network.observation,
         config.selfplay.games,
         rounds=config.rounds,
-        reward=config.selfplay.reward,
         opening_turns=config.selfplay.opening_turns,
         opening_share=config.selfplay.opening_share,
         pool=pool.specs,
         pool_scores=pool.scores,
         pool_share=config.pool.share,
-        pool_priority=config.pool.priority,
         seed=seed,
         num_threads=config.threads or default_num_threads(),
     )
@@ -270,14 +263,13 @@ def started(
         model = make_model(config, env, checkpoint)
         if resume:
             write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
-            model.load_replay(folder.path)
         env.reset()
         model.warm_up(env)  # the clock must not count the compilation of kernels
         env.statistics.take()
         model.clock = clock = Clock(config, model.clock.seconds_before, now)
         is_new = checkpoint is None or is_distillation_ahead(config.distillation, folder, steps)
         folder.forget_figures_after(-1 if is_new else steps)
-        model.set_logger(logger_of(config, folder))
+        model.set_logger(logger_of(folder))
         folder.note_start()
         if checkpoint is not None:
             say(console, resume_message(config, checkpoint, steps, clock))
@@ -341,28 +333,6 @@ def save_on_error(run: TrainingRun) -> Iterator[None]:
         raise
 
 
-def train_or_resume(config: TrainConfig, console: Console) -> tuple[RunFolder, Path, str | None]:
-    """Train in the folder of the configuration's name; a run that exists there is resumed.
-
-    Returns:
-        The run's folder, and what :func:`train` returns.
-
-    Raises:
-        InvalidConfig: The folder holds a run with other settings.
-    """
-    place = Path(config.folder) / str(config.name)
-    if (place / CONFIG_FILE).is_file():
-        before = flat(TrainConfig().as_dict()) | read_file(place / CONFIG_FILE)
-        for name, value in flat(config.as_dict()).items():
-            if name not in _MAY_DIFFER and not name.startswith("evaluation.") and before[name] != value:
-                raise InvalidConfig(
-                    f"{place} holds a run with {name} {before[name]}, not {value}; name another --folder"
-                )
-    run = RunFolder(place) if place.is_dir() else RunFolder.create(config)
-    checkpoint, stopped_by = train(config, run, console, resume=bool(run.saved()))
-    return run, checkpoint, stopped_by
-
-
 @contextmanager
 def stop_on_signals(run: Any) -> Iterator[None]:
     """Set `run.stopped_by` to the name of the first stop signal; a second one acts as usual.
@@ -385,13 +355,11 @@ def main(arguments: list[str] | None = None, program: str = "mancala train") -> 
     """Run the command line; returns the exit status."""
     console = Console()
     warnings.filterwarnings("ignore", message=".*GPU.*", module="stable_baselines3")
-    config, resumed, names = read_command(arguments, TrainConfig, program)
+    config, resumed = read_config(arguments, TrainConfig, program)
     check_device(config)
     check_agents(config, resumed)
-    check_logs(config)
-    callbacks = load_callbacks(names)
     folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
-    checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None, callbacks=callbacks)
+    checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None)
     if stopped_by:
         say(console, f"Ended early by {stopped_by}; resume with {program} --resume {folder.path}")
     report(config, folder, checkpoint, console)

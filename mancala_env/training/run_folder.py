@@ -10,7 +10,6 @@ runs/NAME/
   best.zip           the checkpoint with the best win rate in the evaluations
   best.json          its win rate
   evaluation.json    evaluation of the last checkpoint
-  replay.npz         positions that a search labelled
   lock               locked by the process that trains here
 """
 

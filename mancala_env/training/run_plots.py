@@ -1,14 +1,15 @@
-"""The plots of a run's report: strength, learning, games and speed over environment steps.
+"""The plots of a run's report: strength and learning over environment steps.
 
-A plot needs two points or more. Each comes with a text that says how to read it.
+TensorBoard shows the other metrics. A plot needs two points or more. Each comes with a text that says how to
+read it.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mancala_env.evaluation.plots import ANCHOR, ASKED, INK, draw_intervals, figure_of, finish, new_axes
+from mancala_env.evaluation.plots import ASKED, draw_intervals, figure_of, finish, new_axes
 from mancala_env.evaluation.ratings import Ratings
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training.run_folder import STEPS
@@ -24,20 +25,13 @@ if TYPE_CHECKING:
 
 # A run of days has half a million updates; more points than this only make the page large.
 _MOST_POINTS = 2000
-# A line below this share cannot be seen.
-_SEEN = 0.01
-# New names of metrics, by their names in files of earlier versions.
-_OLD_FIGURES: dict[str, str] = {
-    "turns": STEPS,
-    "time/turns_per_second": "time/environment_steps_per_second",
-    "promotion/win_rate": "gating/win_rate",
-    "promotion/snapshots": "gating/snapshots",
-}
+# Name of STEPS in files of earlier versions.
+_OLD_STEPS = "turns"
 _WIDTH, _HEIGHT = 5.2, 3.3
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """Read metrics of a run: of evenly spaced updates, and of all with games of an evaluation or of gating.
+    """Read metrics of a run: of evenly spaced updates, and of all with games of an evaluation.
 
     Lines of an edited or damaged file that are not metrics are skipped.
     """
@@ -47,11 +41,12 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
         found = [
             _figures_of(line)
             for number, line in enumerate(lines)
-            if number % step == 0
-            or any(f'"{kind}/' in line for kind in ("evaluation", "gating", "promotion"))
+            if number % step == 0 or '"evaluation/' in line
         ]
     return [
-        {_OLD_FIGURES.get(key, key): value for key, value in figures.items()} for figures in found if figures
+        {STEPS if key == _OLD_STEPS else key: value for key, value in figures.items()}
+        for figures in found
+        if figures
     ]
 
 
@@ -82,23 +77,6 @@ def strength(metrics: list[dict[str, Any]], past: "Past") -> "list[Plot]":
             "rating of each checkpoint, Elo (mean = 0)",
             "ratings of this run's checkpoints from games against each other, with 95 % intervals. A rising "
             "line means that later ones beat earlier ones. A lead of 100 means a win rate of 64 %.",
-        )
-    if len(past.against) > 1:
-        axes = new_axes(_WIDTH, _HEIGHT)
-        draw_intervals(
-            axes,
-            [read_identity(match.second).environment_steps for match in past.against],
-            [match.win_rate for match in past.against],
-            [match.interval[0] for match in past.against],
-            [match.interval[1] for match in past.against],
-        )
-        axes.axhline(0.5, color=ANCHOR, linewidth=1)
-        plots += _finished(
-            axes,
-            "win rate of the last against earlier checkpoints",
-            "a point below the line is an earlier checkpoint that beats the last one. The run has then "
-            "forgotten something.",
-            (0, 1),
         )
     return plots
 
@@ -132,59 +110,6 @@ def search(metrics: list[dict[str, Any]]) -> "list[Plot]":
         "agreement with the search",
         "how often the policy's action in a labelled position is one of the search's best, and how many "
         "seeds it loses. A cross-entropy that stays level is what the network cannot copy.",
-    )
-
-
-def games(metrics: list[dict[str, Any]]) -> "list[Plot]":
-    """Plot how the games of self-play ended."""
-    shares = {
-        "selfplay/south_win_rate": "South wins",
-        "selfplay/north_win_rate": "North wins",
-        "selfplay/draw_rate": "draw",
-        "selfplay/stall_rate": "ended by 50 turns without change",
-        "selfplay/endless_relay_rate": "ended by an endless relay",
-    }
-    highest = {
-        key: max(share for _, share in points) for key in shares if len(points := _points(metrics, key)) > 1
-    }
-    said = "share of games by their end. South and North differ if moving first matters."
-    unseen = [shares[key] for key, share in highest.items() if share < _SEEN]
-    if unseen:
-        said += f" Always below 1 %: {' and '.join(unseen)}."
-    seen = {key: shares[key] for key, share in highest.items() if share >= _SEEN}
-    return _lines(metrics, seen, "how the games of self-play end", said, (0, 1))
-
-
-def speed(metrics: list[dict[str, Any]]) -> "list[Plot]":
-    """Plot environment steps per second, without the first update, which compiles."""
-    return _lines(
-        metrics[1:],
-        {"time/environment_steps_per_second": None},
-        "environment steps per second",
-        "speed of self-play and learning together. Other programs on the machine lower it.",
-        (0, None),
-    )
-
-
-def pool(metrics: list[dict[str, Any]], opponents: Sequence[str]) -> "list[Plot]":
-    """Plot the learner's score against each opponent in the pool, and the matches of gating."""
-    keys = [key for key in _keys(metrics, "pool/") if len(_points(metrics, key)) > 1]
-    if not keys:
-        return []
-    axes = new_axes(_WIDTH, _HEIGHT)
-    for key in keys:
-        name = key.removeprefix("pool/")
-        if name in opponents:
-            _draw(axes, metrics, key, name, linewidth=1)
-        else:  # the run's own snapshots, too many for a legend
-            _draw(axes, metrics, key, linewidth=1, color="#b7c0c8")
-    _draw(axes, metrics, "gating/win_rate", "gating", marker="o", linestyle="", color=INK)
-    return _finished(
-        axes,
-        "score against the pool",
-        "the learner's score against each opponent; grey lines are its own earlier checkpoints. Dots are "
-        "matches that decide whether a checkpoint joins the pool.",
-        (0, 1),
     )
 
 

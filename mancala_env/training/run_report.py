@@ -12,7 +12,6 @@ from mancala_env.agents import make
 from mancala_env.envs.families import FAMILIES
 from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.matches import MatchResult, play_matches
-from mancala_env.evaluation.openings import Openings
 from mancala_env.evaluation.ratings import Ratings, fit_ratings
 from mancala_env.evaluation.regret import Regret, has_exact_positions, measure_regret
 from mancala_env.evaluation.report import add_regret
@@ -50,8 +49,11 @@ class Past:
 
 
 def evaluate(config: TrainConfig, checkpoint: Path, games: int) -> list[MatchResult]:
-    """Play a checkpoint against the opponents of the evaluation, from both seats."""
-    return [play(config, checkpoint, opponent, games) for opponent in config.evaluation.opponents]
+    """Play a checkpoint against the opponents of the evaluation, from both seats and held-out openings."""
+    return [
+        play_matches(str(checkpoint), opponent, config.game, games=games, **_conditions(config))
+        for opponent in config.evaluation.opponents
+    ]
 
 
 def evaluate_past(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> Past:
@@ -66,14 +68,6 @@ def evaluate_past(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> P
     matches = round_robin(specs, config.game, games=games, **_conditions(config))
     against = [match.flipped() for match in matches if match.second == str(checkpoint)]
     return Past(against, fit_ratings(matches))
-
-
-def play(
-    config: TrainConfig, checkpoint: Path, opponent: str, games: int, opening_set: Openings | None = None
-) -> MatchResult:
-    """Play a checkpoint against an agent from both seats; without a set of openings, from held-out ones."""
-    more = _conditions(config)
-    return play_matches(str(checkpoint), opponent, config.game, games=games, opening_set=opening_set, **more)
 
 
 def _conditions(config: TrainConfig) -> dict[str, Any]:
@@ -180,8 +174,7 @@ def write_page(
     if regret:
         page.text(f"{_regret_in_words(regret)}.")
         add_regret(page, [replace(regret, agent=Path(regret.agent).name)])
-    learned = run_plots.learning(metrics) + run_plots.search(metrics) + run_plots.games(metrics)
-    learned += run_plots.pool(metrics, config.pool.opponents) + run_plots.speed(metrics)
+    learned = run_plots.learning(metrics) + run_plots.search(metrics)
     if learned:
         page.heading("Learning")
         page.plots(*learned)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 from benchmark_learners import HONEST, entry_of, run
-from error_checks import names, raises
+from error_checks import names
 
 from mancala_env import Position, agents, cli, rulesets
 from mancala_env.agents import Agent
@@ -30,7 +30,7 @@ from mancala_env.benchmark import (
     read_entry,
 )
 from mancala_env.benchmark.budget import measuring_points
-from mancala_env.benchmark.bundled_learners import config_of, prepare, trained
+from mancala_env.benchmark.bundled_learners import config_of, prepare
 from mancala_env.benchmark.results import RESULTS, Results
 from mancala_env.engine.state import encode, load
 from mancala_env.evaluation import measure_regret, play_matches
@@ -39,7 +39,6 @@ from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training import distillation
 from mancala_env.training.expert_labels import label_positions
 from mancala_env.training.pool import SnapshotPool
-from mancala_env.training.replay import REPLAY_FILE, Replay
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FILES = sorted((ROOT / "training" / "benchmark").glob("*.py"))
@@ -173,7 +172,7 @@ def test_a_learner_learns_the_same_however_often_it_is_measured(name, steps, tmp
     assert len(often) >= 3
     assert once == often[-1]
     assert all(torch.equal(value, learned[1][key]) for key, value in learned[0].items())
-    if name == "ppo_pool":  # a checkpoint may join after each 10 % of the budget
+    if name == "ppo_pool":  # a checkpoint joins after each 10 % of the budget
         pools = [
             json.loads((tmp_path / str(count) / "run" / "pool.json").read_text(encoding="utf-8"))
             for count in (1, 4)
@@ -205,51 +204,11 @@ def test_a_run_that_a_signal_ended_resumes_from_what_was_measured(tmp_path, monk
     assert first.steps < following.steps <= 4000
 
 
-def test_a_run_that_was_killed_goes_on_with_the_examples_it_had_when_it_was_measured(tmp_path, monkeypatch):
-    limit, points = Limit("steps", 1280), measuring_points(2)
-    settings = {"expert.share": 0.5, "expert.spec": "minimax:2", "distillation.positions": 0}
-    place = tmp_path / "run"
-
-    def learner(budget):
-        config = config_of(TASKS["board"], LAYLI, budget, 1, tmp_path, settings | {"network.hidden": 4})
-        return trained(config, budget)
-
-    def num_examples():
-        with np.load(place / REPLAY_FILE) as kept:
-            return len(kept["values"])
-
-    budget = LearningBudget(limit, points)
-    running = learner(budget)
-    first = next(running)
-    budget.note_measured(first.steps)
-    measured = num_examples()
-
-    def killed(steps):
-        if steps >= 1000:
-            raise RuntimeError("killed")
-        return False
-
-    monkeypatch.setattr(budget, "is_due", killed)
-    with raises(RuntimeError, "killed"):
-        next(running)
-    later = num_examples()
-    assert later > measured > 0
-    loaded = []
-    load_replay = Replay.load
-    monkeypatch.setattr(
-        Replay, "load", lambda self, path: (load_replay(self, path), loaded.append(len(self)))
-    )
-    again = LearningBudget(limit, points, {first.steps: 5.0})
-    following = next(learner(again))
-    assert again.resumed_steps == first.steps < following.steps
-    assert loaded[0] == measured
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["afterstates", "anything"])
 def test_prepare_runs_whatever_the_entries_compile(task, tmp_path, monkeypatch):
     ran = []
-    for owner, name in ((MinimaxAgent, "_search_all"), (SnapshotPool, "gate")):
+    for owner, name in ((MinimaxAgent, "_search_all"), (SnapshotPool, "add")):
         whole = getattr(owner, name)
 
         def noted(*words, whole=whole, name=name, **options):
@@ -258,7 +217,7 @@ def test_prepare_runs_whatever_the_entries_compile(task, tmp_path, monkeypatch):
 
         monkeypatch.setattr(owner, name, noted)
     prepare(TASKS[task], LAYLI)
-    assert set(ran) >= ({"gate"} if task == "afterstates" else {"gate", "_search_all"})
+    assert set(ran) >= ({"add"} if task == "afterstates" else {"add", "_search_all"})
 
 
 def test_td_that_continues_learns_what_it_would_have_learned(tmp_path):
@@ -415,12 +374,12 @@ def test_a_mistake_is_one_line(words, why, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_rllibs_entry_and_learners_on_ray(tmp_path):
+def test_rllibs_entry_beside_another(tmp_path):
     if importlib.util.find_spec("ray") is None:
         pytest.skip("ray is not installed here")
     entry_of(tmp_path, HONEST, "whole")
     words = [str(ROOT / "training/benchmark/rllib_ppo.py"), str(tmp_path / "whole.py"), "--steps", "1000"]
-    words += ["--ray", "local", "--folder", "out"]
+    words += ["--folder", "out"]
     cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
     done = subprocess.run(
         [sys.executable, "-m", "mancala_env.cli", "benchmark", *words, *OPTIONS],

@@ -19,6 +19,7 @@ from mancala_env.networks.checkpoint import InvalidCheckpoint
 from mancala_env.training import run as command
 from mancala_env.training.config import (
     CONFIGS,
+    REMOVED,
     InvalidConfig,
     PPOConfig,
     TrainConfig,
@@ -91,9 +92,6 @@ OLD_RUN = Path(__file__).parents[1] / "data" / "run_of_format_1"
             "--name and --resume exclude each other: a run stays",
         ),
         (f"--resume '{OLD_RUN}' --folder other", "--folder and --resume exclude each other: a run stays"),
-        ("--callbacks nothing", "must name module:Class"),
-        ("--callbacks no_such_module:It", "No module named 'no_such_module'"),
-        ("--callbacks pathlib:Path", "it is not a subclass of stable_baselines3's BaseCallback"),
     ],
 )
 def test_a_wrong_value_is_one_line_that_names_it_and_the_range(
@@ -223,10 +221,24 @@ def test_files_of_earlier_versions_are_read_by_their_old_names() -> None:
     assert resumed == OLD_RUN
     old = yaml.safe_load((OLD_RUN / "config.yaml").read_text(encoding="utf-8"))
     assert config.environment_steps == old["turns"] == 512
-    assert config.pool.gating == old["pool"]["promotion"]
-    assert config.pool.gating_games == old["pool"]["promotion_games"]
+    assert config.pool.share == old["pool"]["share"] == 0.25
+    assert old["pool"]["promotion"] == 0.55, "removed, and ignored"
     assert config.distillation.batch_size == old["teacher"]["batch_size"]
     assert config.ppo.steps == old["ppo"]["steps"] == 4
+
+
+def test_a_removed_setting_is_read_only_with_the_value_it_always_has(tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    for name, fixed in REMOVED.items():
+        file.write_text(yaml.safe_dump({name: fixed}), encoding="utf-8")
+        assert name not in read_file(file)
+        file.write_text(yaml.safe_dump({name: 71}), encoding="utf-8")
+        with raises(InvalidConfig, name, 71, file):
+            read_file(file)
+        with raises(InvalidConfig, f"--{name}", "removed"):
+            read_config([f"--{name}", "71"])
+    with raises(InvalidConfig, "--pool.gating", "removed"):
+        read_config(["--pool.gating", "0.5"])
 
 
 def test_both_libraries_know_the_names_their_settings_are_given() -> None:

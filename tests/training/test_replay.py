@@ -1,24 +1,19 @@
 """The replay buffer, which stores positions after the end of their game."""
 
-from pathlib import Path
-
 import numpy as np
-import pytest
 import torch
-from error_checks import raises
 
 from mancala_env import Batch, Position, rulesets
 from mancala_env.engine.holdout import OpeningSet
 from mancala_env.observations import Observer
 from mancala_env.training.replay import Replay, Searched, ends_of
-from mancala_env.training.run_folder import RunFolderError
 
 GABATA = rulesets.lookup("gabata_five_holes")
 OBSERVER = Observer(GABATA, "board", GABATA.row_width)
 
 
 def replay_of(most: int = 100, search_share: float = 0.25) -> Replay:
-    return Replay(OBSERVER, 1, most, search_share, seed=1)
+    return Replay(OBSERVER, most, search_share, seed=1)
 
 
 def some_positions(count: int, seed: int = 1, opening_set: OpeningSet = "training") -> Searched:
@@ -107,70 +102,3 @@ def test_the_latest_are_remembered_and_drawn() -> None:
     assert {row.numpy().tobytes() for row in drawn.observations} == {
         row.tobytes() for row in searched.observations[15:]
     }
-
-
-def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
-    replay, again, file = replay_of(most=20), replay_of(most=20), tmp_path / "replay.npz"
-    again.load(file)
-    assert len(again) == 0
-    replay.add(*in_one_rollout(some_positions(33), np.ones(33)))
-    replay.save(file)
-    again.load(file)
-    assert len(again) == 20
-    order = (33 + np.arange(20)) % 20  # the oldest first
-    for name in Searched._fields:
-        np.testing.assert_array_equal(
-            getattr(again.examples, name), getattr(replay.examples, name)[order], err_msg=name
-        )
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"values": np.full(5, 2, np.float32)}, "value"),
-        ({"values": np.full(5, np.nan, np.float32)}, "value"),
-        ({"targets": np.full((5, 5), 0.3, np.float32)}, "distribution"),
-        ({"games": np.zeros((5, 16), np.uint64)}, "game 0"),
-        ({"games": np.zeros((4, 16), np.uint64)}, ["4 games", "5 targets"]),
-        ({"targets": np.zeros((5, 6), np.float32)}, "(N, 5)"),
-        ({"values": np.array([None] * 5)}, "values"),
-    ],
-)
-def test_a_file_that_holds_something_else_is_refused(
-    tmp_path: Path, change: dict[str, np.ndarray], says: str
-) -> None:
-    searched, file = some_positions(5), tmp_path / "replay.npz"
-    arrays = {"games": searched.games, "targets": searched.targets, "values": searched.values}
-    np.savez_compressed(file, **(arrays | change))  # pyright: ignore[reportArgumentType]
-    with raises(RunFolderError, "replay.npz", says):
-        replay_of().load(file)
-
-
-def test_boards_held_out_for_evaluation_are_not_read_from_files_of_before(tmp_path: Path) -> None:
-    replay, again, file = replay_of(), replay_of(), tmp_path / "replay.npz"
-    learned = some_positions(7)
-    for some in (some_positions(20, opening_set="evaluation"), learned):
-        replay.add(*in_one_rollout(some, np.ones(len(some.games))))
-    replay.save(file)
-    again.load(file)
-    assert (len(replay), len(again)) == (27, 7)
-    np.testing.assert_array_equal(again.examples.games[:7], learned.games)
-
-
-def test_of_more_than_is_remembered_now_the_latest_are_read(tmp_path: Path) -> None:
-    replay, smaller, file = replay_of(most=20), replay_of(most=8), tmp_path / "replay.npz"
-    replay.add(*in_one_rollout(some_positions(20), np.ones(20)))
-    replay.save(file)
-    smaller.load(file)
-    assert len(smaller) == 8
-    assert {row.tobytes() for row in smaller.examples.games} == {
-        row.tobytes() for row in replay.examples.games[12:]
-    }
-
-
-def test_a_file_of_more_than_that_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "replay.npz"
-    with file.open("wb") as stream:
-        stream.truncate((1 << 26) + 1)
-    with raises(RunFolderError, 67108864, "bytes"):
-        replay_of(most=100).load(file)

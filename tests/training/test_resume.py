@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 from checkpoints import Planted
-from error_checks import names, raises
+from error_checks import raises
 from rich.console import Console
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
@@ -26,13 +26,14 @@ from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.rulesets import lookup
 from mancala_env.training import run as command
 from mancala_env.training import run_plots
-from mancala_env.training.config import CONFIGS, PPOConfig, TrainConfig, read_config
+from mancala_env.training.config import CONFIGS, PPOConfig, read_config
 from mancala_env.training.hooks import TrainingRun
 from mancala_env.training.rollout import SelfPlayEnv
 from mancala_env.training.run_folder import RunFolder, RunFolderError
 from mancala_env.training.schedule import LearningRate
 from mancala_env.training.selfplay_metrics import figures
 from mancala_env.training.training_state import read_learned
+from training.experiments.figures import train_or_resume
 
 OLD_RUN = Path(__file__).parents[1] / "data" / "run_of_format_1"
 UPDATE = 256  # environment steps: 64 games, 4 steps each
@@ -83,7 +84,7 @@ def test_a_run_that_starts_over_in_its_folder_has_no_figures_twice(run: Path) ->
     for path in RunFolder(run).saved():
         path.unlink()
     config, _ = read_config(words(run.parent))
-    command.train_or_resume(config, Console(quiet=True))
+    train_or_resume(config, Console(quiet=True))
     steps = [line["environment_steps"] for line in before]
     assert [line["environment_steps"] for line in lines_of(run)] == steps
 
@@ -357,16 +358,6 @@ def test_a_worse_checkpoint_never_follows_a_kill_while_the_best_was_written(
 # Custom callbacks
 
 
-_OWN = """
-from stable_baselines3.common.callbacks import BaseCallback
-
-class Mine(BaseCallback):
-    def _on_step(self):
-        self.logger.record("mine/steps", self.model.num_timesteps)
-        return self.model.num_timesteps < 512
-"""
-
-
 class Twice(BaseCallback):
     """Ends training after the first update, and again after the second."""
 
@@ -414,21 +405,18 @@ def test_a_run_in_pieces_that_is_left_is_free(tmp_path: Path) -> None:
         pass
 
 
-def test_a_custom_callback_logs_and_ends_a_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "my_own_callback.py").write_text(_OWN, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    more = ("--environment_steps", "100000", "--callbacks", "my_own_callback:Mine")
-    assert command.main(words(tmp_path / "runs", *more)) == 0
-    assert "Ended early by a callback; resume with mancala train --resume" in capsys.readouterr().out
-    run = tmp_path / "runs" / "run"
-    assert read_identity(run / "final.zip").environment_steps == 512
-    assert [line["mine/steps"] for line in lines_of(run)] == [0, 256]
-    text = (
-        (run / "config.yaml").read_text(encoding="utf-8").replace(str(tmp_path), "")
-    )  # the path may contain any name
-    assert "Mine" not in text, "no file names code"
+def test_a_custom_callback_logs_and_ends_a_run(tmp_path: Path) -> None:
+    class Mine(BaseCallback):
+        def _on_step(self) -> bool:
+            self.logger.record("mine/steps", self.model.num_timesteps)
+            return self.model.num_timesteps < 512
+
+    config, _ = read_config(words(tmp_path, "--environment_steps", "100000"))
+    run = RunFolder.create(config)
+    _, stopped_by = command.train(config, run, Console(quiet=True), callbacks=[Mine()])
+    assert stopped_by == "a callback"
+    assert read_identity(run.path / "final.zip").environment_steps == 512
+    assert [line["mine/steps"] for line in lines_of(run.path)] == [0, 256]
 
 
 def test_callbacks_are_an_argument_of_train_too(tmp_path: Path) -> None:
@@ -505,38 +493,6 @@ def test_ends_by_rule_are_among_the_figures(stall: int, figure: str) -> None:
 
 
 # The report
-
-
-def test_a_run_without_a_pool_has_no_plot_of_one(run: Path, tmp_path: Path) -> None:
-    assert command.main(words(tmp_path / "pooled", "--pool.share", "0.5")) == 0
-    with_pool = tmp_path / "pooled" / "run"
-    assert "score against the pool" not in (run / "report.html").read_text(encoding="utf-8")
-    assert "score against the pool" in (with_pool / "report.html").read_text(encoding="utf-8")
-
-
-def test_weights_and_biases_is_asked_for_by_a_setting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert TrainConfig().wandb is None
-    monkeypatch.setitem(sys.modules, "wandb", None)
-    assert command.main(words(tmp_path, "--wandb", "mancala")) == 2
-    assert names(capsys.readouterr().err, "pip install wandb")
-    assert not list(tmp_path.iterdir())
-
-
-def test_weights_and_biases_offline_holds_every_update(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("wandb")
-    monkeypatch.setenv("WANDB_MODE", "offline")
-    monkeypatch.setenv("WANDB_SILENT", "true")
-    assert command.main(words(tmp_path, "--wandb", "mancala")) == 0
-    run = tmp_path / "run"
-    assert resume(run, 768) == 0
-    number = json.loads((run / "wandb.json").read_text(encoding="utf-8"))["id"]
-    kept = list((run / "wandb").glob(f"offline-run-*-{number}/run-{number}.wandb"))
-    assert len(kept) == 2, "a start each, of one run"
-    assert all(path.stat().st_size > 1000 for path in kept)
 
 
 def test_a_run_that_is_at_its_end_says_so(run: Path, capsys) -> None:

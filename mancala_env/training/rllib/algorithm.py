@@ -107,7 +107,6 @@ def algorithm_config(config: RayConfig, seed: int, rate: float, steps_left: int 
         "ruleset": asdict(config.game),
         "observation": config.network.observation,
         "rounds": config.rounds,
-        "reward": config.selfplay.reward,
         "opening_turns": config.selfplay.opening_turns,
         "opening_set": "training" if config.selfplay.opening_turns else "all",
         "first_player": "random",

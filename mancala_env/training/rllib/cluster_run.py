@@ -19,8 +19,8 @@ from rich.console import Console
 from mancala_env._util.command_line import in_one_line
 from mancala_env.evaluation import ray_matches
 from mancala_env.networks.checkpoint import IDENTITY_MEMBER, InvalidCheckpoint, read_identity
-from mancala_env.training.config import CONFIG_FILE, InvalidConfig, read_command
-from mancala_env.training.loggers import check_logs, logger_of
+from mancala_env.training.config import CONFIG_FILE, InvalidConfig, read_config
+from mancala_env.training.loggers import logger_of
 from mancala_env.training.progress_bar import RunProgress, say
 from mancala_env.training.rllib.algorithm import SHARED, algorithm_config
 from mancala_env.training.rllib.cluster_config import RayConfig
@@ -98,7 +98,7 @@ class ClusterRun:
         self._folder.forget_figures_after(self.steps)
         steps_before, seconds_before = self.steps, self.clock.seconds
         times = CheckpointTimes(self._config, self.clock, self._folder.last_steps())
-        with closing(logger_of(self._config, self._folder)) as logger:
+        with closing(logger_of(self._folder)) as logger:
             while not self.stopped_by and (done := self.clock.part_done(self.steps)) < 1:
                 if times.is_due(self.steps):
                     self.save()
@@ -171,11 +171,8 @@ def train(config: RayConfig, folder: RunFolder, console: Console, resume: bool =
 def main(arguments: list[str] | None = None, program: str = "rllib_train.py") -> int:
     """Train as the command line says; returns the exit status."""
     console = Console()
-    config, resumed, callbacks = read_command(arguments, RayConfig, program)
-    if callbacks:
-        raise InvalidConfig("--callbacks are for mancala train; RLlib's own algorithm runs here")
+    config, resumed = read_config(arguments, RayConfig, program)
     check_agents(config, resumed)
-    check_logs(config)
     with started_ray(config):
         folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
         run = train(config, folder, console, resume=resumed is not None)
