@@ -20,6 +20,7 @@ from mancala_env.envs.options import (
     EnvOptions,
     GameOptions,
     UnknownOption,
+    as_scalar,
     reset_options,
     starting_game,
 )
@@ -37,7 +38,7 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
     """Two agents, ``player_0`` (South) and ``player_1`` (North), that take turns.
 
     This class plays all rulesets. The modules ``layli_goobalay_v0``, ``leyla_v0`` and ``gabata_v0`` describe
-    the actions, starts and ends of each game. An illegal action raises ``IllegalMove``.
+    the actions, starts and rounds of each game. An illegal action raises ``IllegalMove``.
 
     ## Observation Space
     A dict of two arrays:
@@ -54,6 +55,14 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
     ## Rewards
     0 until the episode ends. Then the rewards sum to zero: +1, 0 or -1 (`reward="outcome"`), or the agent's
     lead in the last count divided by all seeds of the game (`reward="margin"`).
+
+    ## Starting State
+    ``player_0`` moves first by default (`first_player`). Then `opening_turns` random turns are played.
+    ``reset(options={"position": ...})`` starts from another position.
+
+    ## Episode End
+    Both agents terminate after `rounds` rounds, or with the match. A match of 1,000 rounds is truncated; the
+    last count then decides the rewards.
 
     Attributes:
         ruleset: The ruleset.
@@ -77,9 +86,6 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
             options: ``rounds``, ``reward``, ``first_player``, ``opening_turns`` (0 by default),
                 ``opening_set``, ``observation``, ``flatten`` and ``render_mode``:
                 :class:`mancala_env.envs.options.EnvOptions` has values, defaults and errors.
-
-        Raises:
-            MancalaError: An argument is invalid; see :class:`mancala_env.envs.options.EnvOptions`.
         """
         super().__init__()
         known = ("ruleset", *GameOptions.__annotations__)
@@ -92,7 +98,6 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
         self.metadata = metadata_of(type(self).metadata, self._observer)
         self.render_mode = checked.render_mode
         self._screen = Screen(self.ruleset.title) if self.render_mode == "human" else None
-        self._is_drawn = self.render_mode not in (None, "ansi")
         self._last_turn: tuple[Position, int] | None = None
         self._random: np.uint64 | None = None
         self._games = np.zeros((1, NUM_COLUMNS), np.uint64)
@@ -191,12 +196,11 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
             self._was_dead_step(action)
             return
         if type(action) is not int:
-            if isinstance(action, np.ndarray) and action.ndim == 0:
-                action = action.item()
+            action = as_scalar(action)
             action = int(action) if is_whole(action) else self._refuse(action)
         if not 0 <= action < self._mask_shape[1]:  # the kernel takes 64 bits, and -1 for no turn
             self._refuse(action)
-        before = self.position if self._is_drawn else None
+        before = self.position if self.render_mode not in (None, "ansi") else None
         if not self._turn(action):
             self._refuse(action)
         if before is not None:
