@@ -77,7 +77,7 @@ def _write_after(rules, games, after, is_over, leads):
 
 
 def after_rounds(ruleset: Ruleset, games: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rounds that follow finished rounds, uint64 `[B, NUM_COLUMNS]`.
+    """Play on after finished rounds, uint64 `[B, NUM_COLUMNS]`.
 
     Returns:
         The next rounds, uint64 `[B, NUM_COLUMNS]`; whether the match is over instead, bool `[B]`; and South's
@@ -102,11 +102,7 @@ def match_values(ruleset: Ruleset, values: np.ndarray, games: np.ndarray) -> np.
 
 
 def shipped_values(ruleset: Ruleset) -> Path:
-    """Return the bundled file of match values for a ruleset, found by its rule options.
-
-    Raises:
-        NoMatchValues: No file is bundled for the ruleset.
-    """
+    """Return the bundled file of match values for a ruleset, or raise NoMatchValues."""
     _check_match(ruleset)
     file = bundled_file_for_options("match", ruleset)
     if file is None:
@@ -167,11 +163,7 @@ class MatchMctsAgent(MctsAgent):
     def __init__(
         self, ruleset: str | Ruleset, budget: Budget, table: str | Path, **settings: Unpack[AgentSettings]
     ) -> None:
-        """Bind the agent to a ruleset, simulations or a time, and a file of match values.
-
-        Raises:
-            NoMatchValues: The file holds no match values, or the ruleset has no match.
-        """
+        """Bind the agent to a ruleset, simulations or a time, and a file for :func:`read_values`."""
         super().__init__(ruleset, budget, **settings)
         self._values = read_values(table, self.ruleset)
 

@@ -171,7 +171,7 @@ def refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> Non
     for name in given:
         if name not in names:
             hint = did_you_mean(name, names)
-            raise UnknownOption(f"{what} {name!r}; {hint}the names are: {', '.join(names)}")
+            raise UnknownOption(f"{what} {name!r}{hint}; the names are: {', '.join(names)}")
 
 
 def reset_options(options: Mapping[str, Any] | None, known: Iterable[str]) -> dict[str, Any]:

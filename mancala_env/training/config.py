@@ -17,7 +17,6 @@ from typing import Any, Literal, NoReturn, TypeVar
 import yaml
 
 from mancala_env._util import plain_yaml
-from mancala_env._util.checks import suggestion
 from mancala_env._util.command_line import SUPPRESS, Parser, plain_error
 from mancala_env._util.settings import (
     InvalidSetting,
@@ -32,7 +31,7 @@ from mancala_env._util.settings import (
 )
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.engine.jit.threads import MOST_THREADS
-from mancala_env.errors import MancalaError
+from mancala_env.errors import MancalaError, did_you_mean
 from mancala_env.networks.policy import NetworkConfig
 from mancala_env.rulesets import Ruleset, lookup, names
 from mancala_env.training.config_groups import (
@@ -294,7 +293,7 @@ def read_file(path: Path, kind: type[TrainConfig] = TrainConfig) -> dict[str, An
         if name in known:
             found[name] = from_text(known[name], value) if isinstance(value, str) else value
         elif name not in groups:
-            raise InvalidConfig(f"{path}: unknown setting {name}{suggestion(name, known)}")
+            raise InvalidConfig(f"{path}: unknown setting {name}{did_you_mean(name, known)}")
         elif value is not None:
             raise InvalidConfig(f"{path}: {name} must be a group of settings, not {value!r}")
     return found
