@@ -48,8 +48,7 @@ def say(program: str, message: str) -> None:
 
 def refuse(program: str, message: str, usage: str | None = None) -> NoReturn:
     """Report an invalid command line in one line that refers to `usage --help`, and end the program."""
-    see = " See" if message.endswith("?") else "; see"
-    say(program, f"{message}{see} {usage or program} --help")
+    say(program, f"{message}; see {usage or program} --help")
     sys.exit(BAD_INPUT)
 
 

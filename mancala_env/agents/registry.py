@@ -235,7 +235,7 @@ class Spec:
         if is_path:
             return cls(_CHECKPOINT, checkpoint=text)
         names = [kind for kind in _KINDS if kind != _CHECKPOINT]
-        hint = did_you_mean(text.partition(":")[0], names, cutoff=0.6)
+        hint = did_you_mean(text.partition(":")[0], names)
         raise InvalidSpec(f"unknown agent, or missing file: {text!r}{hint}; specs: {'; '.join(spec_forms())}")
 
     def __str__(self) -> str:
