@@ -1,10 +1,6 @@
 """Perfect play by the solver, and perfect play that sets traps.
 
-Every action of these agents keeps the exact value of the position. ``perfect`` draws one of the optimal
-actions. ``perfect+traps`` takes the one after which a fallible opponent is expected to lose most: by the next
-reply, and by the replies to up to two further traps. The opponent's replies are those of some short tree
-searches. The loss of each reply is exact. Where those replies lose nothing, the mean loss of all replies
-counts a little.
+Every action of these agents keeps the exact value of the position.
 """
 
 import time
@@ -147,6 +143,9 @@ class PerfectAgent(Agent):
 
 class TrappingAgent(PerfectAgent):
     """Play the optimal action after which a fallible opponent is expected to lose most.
+
+    The losses are those by the next reply, and by the replies to up to two further traps. The replies are
+    those of some short tree searches. Where they lose nothing, the mean loss of all replies counts a little.
 
     Equal actions have equal probability. Where several actions are optimal, it solves many more positions
     than ``perfect`` does. ``perfect+traps:0.5s`` plays like ``perfect:0.5s`` and looks for traps in the rest

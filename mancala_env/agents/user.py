@@ -212,11 +212,10 @@ def from_policy(
             module maps observations `[B, *shape]` to logits `[B, A]`, or to a tuple that begins with logits.
             Models trained on flattened observations get them flattened.
         ruleset: Ruleset name, or a ruleset.
-        observation: Observation it was trained on; one of ``mancala_env.observations.KINDS``.
+        observation: Observation it was trained on, as in :func:`from_function`.
         rounds: Rounds of the episodes it was trained on.
         deterministic: Whether it plays the best action. Otherwise it samples one by its probabilities.
-        options: ``name``, ``illegal``, ``seed`` and ``num_threads``; see :class:`UserAgentOptions`. Only
-            models without masks (PPO, DQN) choose illegal actions.
+        options: As in :func:`from_function`. Only models without masks (PPO, DQN) choose illegal actions.
 
     The key of its results is the name and a hash of the weights: after more training it is another entrant.
 

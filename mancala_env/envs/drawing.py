@@ -55,10 +55,10 @@ def seen_after(begin: Position | None, holes: Sequence[int], now: Position) -> S
         for hole in holes:
             if position.is_over:
                 position = position.next_round() or position
-            before, action = position.copy(), action_of(ruleset, position.player, hole)
-            turns.append((before, action))
-            position.play(action)
+            turns.append((position.copy(), action_of(ruleset, position.player, hole)))
+            position.play(turns[-1][1])
         if position == now:
+            before, action = turns[-1]
             return Seen(now, tuple(turns), ends_of(before.timeline(action)))
         is_next = position.is_over and position.next_round() == now
     except MancalaError:
@@ -117,7 +117,6 @@ class Screen:
         self.window.show(grid_of(scenes, ceil(sqrt(len(scenes))), width=_GRID_WIDTH), 1 / fps)
 
     def close(self) -> None:
-        """Close the window."""
         self.window.close()
 
 

@@ -43,9 +43,9 @@ class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
     ``Box`` float32 `[F]`: the whole position, seen from the learner.
     ``mancala_env.observations.parts(ruleset)`` names the features.
 
-    With ``observation="afterstates"``, ``"replies"``, ``"lines"``, ``"leaves"`` or ``"values"`` it is int16
-    `[A, G]`: what each action leads to. Rows of illegal actions are all zeros, and so are all rows after the
-    episode. ``mancala_env.observations.Observer`` names the features. ``flatten=True`` makes it one vector.
+    With other values of `observation` it is int16 `[A, G]`: what each action leads to
+    (``mancala_env.observations``). Rows of illegal actions are all zeros, and so are all rows after the
+    episode. ``flatten=True`` makes it one vector.
 
     ## Starting State
     The start of round 1, then `opening_turns` random turns, then the opponent's turns up to the learner's
@@ -178,7 +178,7 @@ class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
         try:
             self.position.play(action)  # pyright: ignore[reportArgumentType]
         except IllegalMove as error:
-            why = f"{error}"
+            why = str(error)
         else:  # the rules allow the hole, but the action space does not have it
             why = f"action {action} is not one of 0 to {len(mask) - 1}"
         if self._illegal == "raise":

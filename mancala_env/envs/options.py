@@ -58,8 +58,7 @@ class OpponentOptions(GameOptions, total=False):
 class EnvOptions:
     """The arguments that the constructors of environments share, checked.
 
-    The environments for two learners, ``layli_goobalay_v0``, ``leyla_v0`` and ``gabata_v0``, lack `opponent`,
-    `seat` and `illegal`.
+    The environments for two learners lack `opponent`, `seat` and `illegal`.
 
     Attributes:
         ruleset: The ruleset.
@@ -187,8 +186,7 @@ def reset_options(options: Mapping[str, Any] | None, known: Iterable[str]) -> di
 def first_seed(seed: int | None, generator: np.random.Generator) -> int:
     """Return the seed of the first episode of an environment whose `reset` gets no seed.
 
-    It is `np_random_seed` of the environment. That is None or -1 if a caller replaced the generator; the seed
-    is then drawn from the generator.
+    It is the given `np_random_seed`. That is None or -1 if a caller replaced the generator, which then draws.
     """
     return int(generator.integers(2**63)) if seed is None or seed < 0 else seed
 

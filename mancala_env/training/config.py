@@ -8,7 +8,6 @@ The other files of configs/ override some settings, and the command line overrid
 """
 
 import argparse
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -385,6 +384,5 @@ def _parser(known: Mapping[str, Setting], program: str) -> Parser:
 
 def _no_configuration(name: str) -> InvalidConfig:
     there = sorted({path.stem for path in CONFIGS.glob("*.yaml")} - {"default", "rllib"} | set(names()))
-    near = [each for each in there if each.startswith(name)] or difflib.get_close_matches(name, there)
-    said = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(there)}"
-    return InvalidConfig(f"unknown configuration or ruleset {name!r}; {said}; name a file with --config")
+    hint = did_you_mean(name, there, cutoff=0.4) or f"; known: {', '.join(there)}"
+    return InvalidConfig(f"unknown configuration or ruleset {name!r}{hint}; name a file with --config")
