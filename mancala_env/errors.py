@@ -24,10 +24,10 @@ class IllegalMove(MancalaError):
     """An action that the player to move may not take."""
 
 
-def did_you_mean(word: object, known: Iterable[str], cutoff: float = 0.5) -> str:
-    """Return a part of a message such as "did you mean 'leyla'? ", or "" if no known name is similar."""
+def did_you_mean(word: object, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return a part of a message such as " (did you mean 'leyla'?)", or "" if no known name is similar."""
     near = difflib.get_close_matches(str(word), [*known], cutoff=cutoff)
-    return f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+    return f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
 
 
 def printable(text: str) -> str:

@@ -23,7 +23,7 @@ class raw_env(MancalaAEC):
 
     Rulesets: ``gabata_i`` (the default), ``gabata_five_holes``, ``gabata_seven_holes``, ``gabata_3``,
     ``ludii_gabata_i``, ``ludii_gabata_five_holes``, ``ludii_gabata_seven_holes``, or your own with
-    ``landing="weg"``. :class:`mancala_env.envs.aec.MancalaAEC` describes observations and rewards.
+    ``landing="weg"``. :class:`mancala_env.envs.aec.MancalaAEC` describes the rest.
 
     ## Action Space
     ``Discrete(A)``: the hole to sow from, seen from the agent in sowing order. Actions 0 to W-1 are their own
@@ -32,18 +32,12 @@ class raw_env(MancalaAEC):
     passes: the other one is selected.
 
     ## Starting State
-    Four seeds in every hole, and empty stores. ``player_0``, South, moves first by default (`first_player`).
-    Then `opening_turns` random turns are played. In ``gabata_3`` the forced opening has been played, and the
-    other agent moves. ``reset(options={"position": ...})`` starts from another position.
+    Four seeds in every hole, and empty stores. In ``gabata_3`` the forced opening has been played, and the
+    other agent moves.
 
     ## Episode End
     A round ends when neither agent has a legal hole, when a relay never ends, or when nothing changes for 50
-    turns. The episode ends after `rounds` rounds, or with the match; random matches take hundreds of rounds.
-    Both agents terminate together. A match of 1,000 rounds is truncated; the last count then decides the
-    rewards.
-
-    ## Version History
-    * v0: first release
+    turns. Random matches take hundreds of rounds.
     """
 
     game = "gabata"

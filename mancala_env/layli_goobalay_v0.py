@@ -23,24 +23,18 @@ class raw_env(MancalaAEC):
 
     Rulesets: ``layli_goobalay`` (the default), ``leyla_gobale_ii``, ``layli_goobalay_long``,
     ``layli_goobalay_8``, ``ludii_leyla_gobale_somaliland``, ``ludii_leyla_gobale_gabradarre``, or a Ruleset
-    with ``landing="uur"``. :class:`mancala_env.envs.aec.MancalaAEC` describes observations and rewards.
+    with ``landing="uur"``. :class:`mancala_env.envs.aec.MancalaAEC` describes the rest.
 
     ## Action Space
     ``Discrete(W)``: the hole to sow from, seen from the agent, 0 to W-1 in sowing order. Empty holes and uur
     are masked.
 
     ## Starting State
-    Four seeds in every hole (five in ``leyla_gobale_ii``), and empty stores. ``player_0``, South, moves
-    first by default (`first_player`). Then `opening_turns` random turns are played.
-    ``reset(options={"position": ...})`` starts from another position.
+    Four seeds in every hole (five in ``leyla_gobale_ii``), and empty stores.
 
     ## Episode End
     A round ends when the agent to move has no legal hole, when a relay never ends, or when nothing changes
-    for 50 turns. The episode ends after `rounds` rounds, or with the match. Both agents terminate together.
-    A match of 1,000 rounds is truncated; the last count then decides the rewards.
-
-    ## Version History
-    * v0: first release
+    for 50 turns.
     """
 
     game = "layli_goobalay"

@@ -22,25 +22,18 @@ class raw_env(MancalaAEC):
     whose seeds then count for their owner (docs/rules.md).
 
     Rulesets: ``leyla`` (the default), ``ludii_leyla``, or a Ruleset with ``landing="pair"``.
-    :class:`mancala_env.envs.aec.MancalaAEC` describes observations and rewards.
+    :class:`mancala_env.envs.aec.MancalaAEC` describes the rest.
 
     ## Action Space
     ``Discrete(W)``: the hole to sow from, seen from the agent, 0 to W-1 in sowing order. Empty and captured
     holes are masked.
 
     ## Starting State
-    Four seeds in every hole, and empty stores. ``player_0``, South, moves first by default (`first_player`).
-    Then `opening_turns` random turns are played. ``reset(options={"position": ...})`` starts from another
-    position.
+    Four seeds in every hole, and empty stores.
 
     ## Episode End
     A round ends when the agent to move has no legal hole (either agent in ``ludii_leyla``), when a relay
-    never ends, or when nothing changes for 50 turns. The episode ends after `rounds` rounds, or with the
-    match. Both agents terminate together. A match of 1,000 rounds is truncated; the last count then decides
-    the rewards.
-
-    ## Version History
-    * v0: first release
+    never ends, or when nothing changes for 50 turns.
     """
 
     game = "leyla"

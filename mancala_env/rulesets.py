@@ -24,15 +24,7 @@ MAX_TOTAL_SEEDS = 255
 
 
 class Requirement(NamedTuple):
-    """A value of a rule option that needs certain values of another option.
-
-    Attributes:
-        option: The rule option.
-        value: Its value.
-        needs: The other option.
-        allowed: Valid values of the other option.
-        reason: The reason.
-    """
+    """A value of a rule option that needs one of the `allowed` values of another option, and the reason."""
 
     option: str
     value: str | bool
@@ -119,7 +111,10 @@ class Ruleset:
 
     def __post_init__(self) -> None:
         self._check_ranges()
-        self._check_combinations()
+        for each in REQUIREMENTS:
+            found = getattr(self, each.needs)
+            if getattr(self, each.option) == each.value and found not in each.allowed:
+                raise InvalidRuleset(f"{each}, not {each.needs}={found!r}: {each.reason}")
         self._check_name()
 
     @property
@@ -194,12 +189,6 @@ class Ruleset:
             if not isinstance(value, type(choices[0])) or value not in choices:
                 allowed = "True or False" if choices[0] is False else " or ".join(map(repr, choices))
                 raise InvalidRuleset(f"{option} must be {allowed}, not {value!r}")
-
-    def _check_combinations(self) -> None:
-        for each in REQUIREMENTS:
-            found = getattr(self, each.needs)
-            if getattr(self, each.option) == each.value and found not in each.allowed:
-                raise InvalidRuleset(f"{each}, not {each.needs}={found!r}: {each.reason}")
 
 
 CHOICES: dict[str, tuple[Any, ...]] = {
@@ -344,4 +333,4 @@ def lookup(ruleset: str | Ruleset) -> Ruleset:
     if isinstance(ruleset, str) and ruleset in _CATALOGUE:
         return _CATALOGUE[ruleset]
     hint = did_you_mean(ruleset, _CATALOGUE, cutoff=0.4)
-    raise InvalidRuleset(f"unknown ruleset {ruleset!r}; {hint}all rulesets: {', '.join(_CATALOGUE)}")
+    raise InvalidRuleset(f"unknown ruleset {ruleset!r}{hint}; all rulesets: {', '.join(_CATALOGUE)}")

@@ -1,6 +1,5 @@
 """Argument checks shared by the public API: whole numbers, choices, masks, seeds."""
 
-import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -87,9 +86,3 @@ def mask(name: str, value: Any, size: int) -> np.ndarray:
             f"{name} must be {size} values of type bool, not {array.dtype} of shape {array.shape}"
         )
     return np.ascontiguousarray(array)
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return "; did you mean NAME?" if a known name is similar, or ""."""
-    near = difflib.get_close_matches(name, [*known], 1)
-    return f"; did you mean {near[0]}?" if near else ""

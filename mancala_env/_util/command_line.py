@@ -22,11 +22,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, ParamSpec
 
-from mancala_env._util.checks import number_of, suggestion
+from mancala_env._util.checks import number_of
 from mancala_env._util.files import check_can_be_written
 from mancala_env._util.output_streams import lasting_output
 from mancala_env._util.stop_signals import Terminated, terminated
-from mancala_env.errors import MancalaError, printable
+from mancala_env.errors import MancalaError, did_you_mean, printable
 
 BAD_INPUT, INTERRUPTED = 2, 130
 """Exit statuses after invalid input and after Ctrl-C."""
@@ -48,8 +48,7 @@ def say(program: str, message: str) -> None:
 
 def refuse(program: str, message: str, usage: str | None = None) -> NoReturn:
     """Report an invalid command line in one line that refers to `usage --help`, and end the program."""
-    see = " See" if message.endswith("?") else "; see"
-    say(program, f"{message}{see} {usage or program} --help")
+    say(program, f"{message}; see {usage or program} --help")
     sys.exit(BAD_INPUT)
 
 
@@ -133,7 +132,7 @@ class Parser(argparse.ArgumentParser):
         if not word.startswith("-"):
             return f"unexpected argument {word!r}; arguments go before the options"
         name = word.partition("=")[0]
-        return f"unknown option {name}{suggestion(name, self._option_string_actions)}"
+        return f"unknown option {name}{did_you_mean(name, self._option_string_actions)}"
 
     def error(self, message: str) -> NoReturn:
         """Report an error and end the program."""

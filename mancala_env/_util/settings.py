@@ -14,8 +14,8 @@ from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from mancala_env._util.checks import number_of, suggestion
-from mancala_env.errors import MancalaError
+from mancala_env._util.checks import number_of
+from mancala_env.errors import MancalaError, did_you_mean
 
 _Settings = TypeVar("_Settings")
 _MEANING = "meaning"
@@ -123,7 +123,7 @@ def build(kind: type[_Settings], values: Mapping[str, Any]) -> _Settings:
     groups: dict[str, dict[str, Any]] = {"": {}}
     for name, value in values.items():
         if name not in known:
-            raise InvalidSetting(f"unknown setting {name}{suggestion(name, known)}")
+            raise InvalidSetting(f"unknown setting {name}{did_you_mean(name, known)}")
         group, _, field_name = name.rpartition(".")
         groups.setdefault(group, {})[field_name] = value_of(known[name], value)
     changes = groups.pop("")

@@ -30,8 +30,8 @@ class AgentSettings(TypedDict, total=False):
 class Agent(ABC):
     """A player of one ruleset: maps a batch of positions to actions.
 
-    The only state that an agent keeps between turns is its random number generator. So one agent can play any
-    number of games at once.
+    The only state that it keeps between turns is its random number generator. So it can play many games at
+    once.
 
     Attributes:
         spec: Text that makes this agent, and its name in tables.
@@ -45,12 +45,7 @@ class Agent(ABC):
     def __init__(
         self, ruleset: str | Ruleset, *, spec: str, seed: int | None = None, num_threads: int | None = None
     ) -> None:
-        """Bind the agent to a ruleset and seed it; see :func:`mancala_env.agents.make` for the arguments.
-
-        Raises:
-            InvalidArgument: The seed or the number of threads is invalid.
-            InvalidRuleset: The ruleset is unknown.
-        """
+        """Bind the agent to a ruleset and seed it; see :func:`mancala_env.agents.make`."""
         self.spec = spec
         self.filed_as: str | None = None
         self.ruleset = lookup(ruleset)
@@ -64,11 +59,7 @@ class Agent(ABC):
         return self.filed_as or self.spec
 
     def seed(self, seed: int | None) -> None:
-        """Restart the random number generator; the same seed and positions give the same actions.
-
-        Raises:
-            InvalidArgument: The seed is not a whole number of at least 0.
-        """
+        """Restart the random number generator; the same seed and positions give the same actions."""
         self._rng = np.random.default_rng(seed_of(seed))
 
     @abstractmethod
@@ -106,10 +97,7 @@ class Agent(ABC):
         return int(self.act(position.games)[0])
 
     def _running(self, games: np.ndarray, *, is_trusted: bool = False) -> np.ndarray:
-        """Validate games, trusted ones only in shape and type, and return a copy for kernels.
-
-        Raises the errors of :meth:`act`.
-        """
+        """Validate games, trusted ones only in shape and type, and return a copy for kernels."""
         games = check_array(games) if is_trusted else check_games(self.ruleset, games)
         over = np.flatnonzero(games[:, END_COLUMN] != RUNNING)
         if len(over):

@@ -3,11 +3,10 @@
 A match value is P(South wins the match) - P(North wins), between two rounds. After a round the rest of a
 match depends only on the counts, once debts are repaid, and on the player who starts the next round. A file
 holds one number for each count of South, for a next round that South starts. Where North starts it, the seats
-are exchanged. ``python -m tools.make_match_values`` makes the files from rounds of a fast agent against
-itself.
+are exchanged. ``python -m tools.make_match_values`` makes the files.
 
 The agent searches as :mod:`mancala_env.search.uct` does, but the result of a round is its match value. It
-knows who started the round and the debts. It ignores a limit on the number of rounds.
+ignores a limit on the number of rounds.
 
 Symbols: B games, T seeds in all.
 """
@@ -49,10 +48,9 @@ class NoMatchValues(InvalidSpec):
 
 
 def finished_rounds(ruleset: Ruleset, games: np.ndarray) -> np.ndarray:
-    """Return rounds that end with each count of South, uint64 `[B * (T + 1), NUM_COLUMNS]`.
+    """Return rounds that end with each count of South, 0 to T, uint64 `[B * (T + 1), NUM_COLUMNS]`.
 
-    They are counts 0 to T for the first of B games, then for the next one. The starters and the debts are
-    those of the games.
+    Each of B games has T + 1 rounds with its starter and its debts.
     """
     total = ruleset.total_seeds
     south = np.tile(np.arange(total + 1), len(games))
@@ -77,7 +75,7 @@ def _write_after(rules, games, after, is_over, leads):
 
 
 def after_rounds(ruleset: Ruleset, games: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rounds that follow finished rounds, uint64 `[B, NUM_COLUMNS]`.
+    """Play on after finished rounds, uint64 `[B, NUM_COLUMNS]`.
 
     Returns:
         The next rounds, uint64 `[B, NUM_COLUMNS]`; whether the match is over instead, bool `[B]`; and South's
@@ -102,11 +100,7 @@ def match_values(ruleset: Ruleset, values: np.ndarray, games: np.ndarray) -> np.
 
 
 def shipped_values(ruleset: Ruleset) -> Path:
-    """Return the bundled file of match values for a ruleset, found by its rule options.
-
-    Raises:
-        NoMatchValues: No file is bundled for the ruleset.
-    """
+    """Return the bundled file of match values for a ruleset, or raise NoMatchValues."""
     _check_match(ruleset)
     file = bundled_file_for_options("match", ruleset)
     if file is None:
@@ -123,13 +117,9 @@ def dials_in_bytes(ruleset: Ruleset) -> np.ndarray:
 
 
 def read_values(file: str | Path, ruleset: Ruleset) -> np.ndarray:
-    """Read match values from a file.
+    """Read match values from a file: float32 `[T + 1]`, -1 to 1, read-only.
 
-    They are for each count of South after a round, with debts repaid, when South starts the next round. The
-    value can fall as the count grows, because another count can set up a worse round.
-
-    Returns:
-        float32 `[T + 1]`, -1 to 1, read-only.
+    The value can fall as the count grows, because another count can set up a worse round.
 
     Raises:
         NoMatchValues: The file cannot be read, holds no match values or those of other rules, or the ruleset
@@ -167,11 +157,7 @@ class MatchMctsAgent(MctsAgent):
     def __init__(
         self, ruleset: str | Ruleset, budget: Budget, table: str | Path, **settings: Unpack[AgentSettings]
     ) -> None:
-        """Bind the agent to a ruleset, simulations or a time, and a file of match values.
-
-        Raises:
-            NoMatchValues: The file holds no match values, or the ruleset has no match.
-        """
+        """Bind the agent to a ruleset, simulations or a time, and a file for :func:`read_values`."""
         super().__init__(ruleset, budget, **settings)
         self._values = read_values(table, self.ruleset)
 

@@ -29,7 +29,6 @@ class CheckpointAgent(Agent):
     """Play the action with the highest logit of a network; the lowest of equal actions.
 
     Attributes:
-        path: Path of the checkpoint.
         identity: Metadata of the checkpoint.
         network: The network, in evaluation mode.
     """
@@ -49,7 +48,6 @@ class CheckpointAgent(Agent):
         self._observer = Observer(self.ruleset, self.identity.network.observation, self._num_actions)
 
     def check_rounds(self, rounds: Rounds) -> None:
-        """Raise an InvalidCheckpoint if the network does not know all actions of games of `rounds` rounds."""
         most = self.ruleset.num_actions(rounds)
         if self._num_actions < most:
             raise self._knows_too_little(f"games of rounds={rounds!r} have 0 to {most - 1}")
@@ -112,11 +110,7 @@ class PolicyMctsAgent(PuctAgent, CheckpointAgent):
     def __init__(
         self, ruleset: str | Ruleset, budget: Budget, path: str | Path, **settings: Unpack[AgentSettings]
     ) -> None:
-        """Bind the agent to a ruleset and a number of simulations or a time, and load the checkpoint.
-
-        Raises:
-            InvalidCheckpoint: See :class:`CheckpointAgent`.
-        """
+        """Bind the agent to a ruleset and a number of simulations or a time, and load the checkpoint."""
         CheckpointAgent.__init__(self, ruleset, path, **settings)
         self.budget = budget
         selfplay = self.identity.config.get("selfplay")

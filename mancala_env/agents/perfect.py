@@ -1,10 +1,6 @@
 """Perfect play by the solver, and perfect play that sets traps.
 
-Every action of these agents keeps the exact value of the position. ``perfect`` draws one of the optimal
-actions. ``perfect+traps`` takes the one after which a fallible opponent is expected to lose most: by the next
-reply, and by the replies to up to two further traps. The opponent's replies are those of some short tree
-searches. The loss of each reply is exact. Where those replies lose nothing, the mean loss of all replies
-counts a little.
+Every action of these agents keeps the exact value of the position.
 """
 
 import time
@@ -70,9 +66,6 @@ class PerfectAgent(Agent):
 
         Without a `budget` the time is unlimited. `path` is the file of a value network for the search of
         positions that take longer. None: the bundled one, or the count on boards without one.
-
-        Raises:
-            InvalidValueNetwork: The value network is missing, damaged or of another ruleset.
         """
         super().__init__(ruleset, **settings)
         self.seconds, memory_mb = None, MEMORY_MB
@@ -151,6 +144,9 @@ class PerfectAgent(Agent):
 class TrappingAgent(PerfectAgent):
     """Play the optimal action after which a fallible opponent is expected to lose most.
 
+    The losses are those by the next reply, and by the replies to up to two further traps. The replies are
+    those of some short tree searches. Where they lose nothing, the mean loss of all replies counts a little.
+
     Equal actions have equal probability. Where several actions are optimal, it solves many more positions
     than ``perfect`` does. ``perfect+traps:0.5s`` plays like ``perfect:0.5s`` and looks for traps in the rest
     of the time.
@@ -158,7 +154,6 @@ class TrappingAgent(PerfectAgent):
 
     @cached_property
     def _fallible(self) -> MctsAgent:
-        """The agent that replies for the opponent."""
         return MctsAgent(self.ruleset, Budget(_SIMULATIONS), spec=f"mcts:{_SIMULATIONS}", num_threads=1)
 
     def _best_actions(self, solver: Solver, position: Position) -> tuple[int, ...]:
@@ -171,7 +166,7 @@ class TrappingAgent(PerfectAgent):
         solver.deadline = ends
         try:
             for turns in range(1, _TURNS + 1):
-                if ahead.num_searched > _MOST_SEARCHED:
+                if len(ahead.replies_of) > _MOST_SEARCHED:
                     break
                 gains = [ahead.gain_after(position, action, turns) for action in best]
         except OutOfTime:
@@ -183,27 +178,20 @@ class TrappingAgent(PerfectAgent):
         return tuple(action for action, gain in zip(best, gains, strict=True) if gain >= most)
 
     def look_ahead(self, solver: Solver, player: int) -> "LookAhead":
-        """Return the look-ahead for traps of a player."""
         return LookAhead(self._fallible, solver, player)
 
 
 class LookAhead:
-    """Expected losses of a fallible opponent in the next turns, in seeds.
+    """Expected losses of a fallible opponent in the next turns of a player, in seeds.
 
     The results are deterministic: the opponent's searches have fixed seeds. Replies to a position are
-    searched once.
+    searched once, and kept in `replies_of`.
     """
 
     def __init__(self, fallible: MctsAgent, solver: Solver, player: int) -> None:
-        """Prepare the look-ahead of `player`, with an agent that replies for the opponent."""
         self._fallible, self._solver, self._player = fallible, solver, player
-        self._replies_of: dict[bytes, tuple[Counter[int], float]] = {}
+        self.replies_of: dict[bytes, tuple[Counter[int], float]] = {}
         self._gains: dict[tuple[bytes, int], float] = {}
-
-    @property
-    def num_searched(self) -> int:
-        """Number of positions that were searched for replies."""
-        return len(self._replies_of)
 
     def gain_after(self, position: Position, action: int, turns: int) -> float:
         """Return the expected gain of an action and of the turns after it, `turns` own turns in all."""
@@ -222,7 +210,6 @@ class LookAhead:
         return self._gains[key]
 
     def _gain_to_move(self, position: Position, turns: int) -> float:
-        """Return the expected gain of the best trap among the optimal actions."""
         if turns == 0:
             return 0.0
         best = self._solver.best_actions(position)
@@ -241,10 +228,10 @@ class LookAhead:
     def _replies(self, position: Position) -> tuple[Counter[int], float]:
         """Return the number of searches that choose each reply, and the opponent's mean loss in seeds."""
         key = position.games.tobytes()
-        if key not in self._replies_of:
+        if key not in self.replies_of:
             self._solver.check_limits()
-            self._replies_of[key] = self._search_replies(position)
-        return self._replies_of[key]
+            self.replies_of[key] = self._search_replies(position)
+        return self.replies_of[key]
 
     def _search_replies(self, position: Position) -> tuple[Counter[int], float]:
         if len(position.legal_actions) == 1:

@@ -5,8 +5,7 @@
 >>> spec.kind, spec.budget.seconds, str(spec)
 ('minimax', 0.1, 'minimax:0.1s')
 
-Only this module parses specs. The table below has one entry for each kind of agent. Its module is imported on
-first use. Its class is called with the parts of the spec, such as a budget or a path.
+Only this module parses specs. The table below has one entry for each kind of agent.
 """
 
 import hashlib
@@ -67,7 +66,7 @@ class _Kind(NamedTuple):
     """A kind of agent.
 
     Attributes:
-        builder: Module of this package and name of the class in it, called as
+        builder: Module of this package, imported on first use, and the class in it. The class is called as
             builder(ruleset, *parts, spec=, seed=, num_threads=).
         form: Form of the spec: parts in capitals, optional ones in brackets.
         meaning: Description.
@@ -79,7 +78,6 @@ class _Kind(NamedTuple):
 
     @property
     def words(self) -> list[str]:
-        """Parts after the first colon, as in the form."""
         return [word.strip("[]") for word in self.form.split(":")[1:]]
 
     @property
@@ -89,7 +87,6 @@ class _Kind(NamedTuple):
 
     @property
     def num_optional(self) -> int:
-        """Number of optional parts, which are the last ones."""
         return self.form.count("[")
 
 
@@ -173,9 +170,7 @@ class Spec:
     """A parsed spec.
 
     Attributes:
-        kind: "random", "greedy", "minimax", "mcts", "match+mcts", "perfect", "perfect+traps", "trained",
-            "sample", "value+minimax", "value+mcts", "policy+minimax", "policy+mcts", "python", or
-            "checkpoint" for a bare path.
+        kind: First word of the spec, such as "minimax", or "checkpoint" for a bare path.
         budget: Limit of the search; None for kinds without a budget, and perfect play without a time.
         checkpoint: Path of its checkpoint, as written; None: the bundled one.
         source: Path of its Python file, as written.
@@ -240,8 +235,8 @@ class Spec:
         if is_path:
             return cls(_CHECKPOINT, checkpoint=text)
         names = [kind for kind in _KINDS if kind != _CHECKPOINT]
-        hint = did_you_mean(text.partition(":")[0], names, cutoff=0.6)
-        raise InvalidSpec(f"unknown agent, or missing file: {text!r}; {hint}specs: {'; '.join(spec_forms())}")
+        hint = did_you_mean(text.partition(":")[0], names)
+        raise InvalidSpec(f"unknown agent, or missing file: {text!r}{hint}; specs: {'; '.join(spec_forms())}")
 
     def __str__(self) -> str:
         """Return the spec as text; :meth:`parse` reads it back."""
@@ -250,7 +245,7 @@ class Spec:
 
     @property
     def _parts(self) -> list[Any]:
-        """Its budget, files and function, in the order of the text."""
+        """Its budget, files and function, in order."""
         parts = (getattr(self, each.name) for each in fields(self) if each.name != "kind")
         return [part for part in parts if part is not None]
 
@@ -268,9 +263,7 @@ class Spec:
         """Return the spec with the paths of all files that it needs for a ruleset, including bundled ones.
 
         Raises:
-            InvalidValueNetwork: No value network is bundled for the ruleset.
-            NoTrainedNetwork: No trained network is bundled for the ruleset.
-            NoMatchValues: No match values are bundled for the ruleset, or it has no match.
+            MancalaError: A file that it needs is not bundled for the ruleset; see :func:`make`.
         """
         parts = _KINDS[self.kind].parts
         if self._paths:
@@ -309,8 +302,7 @@ class Spec:
         """Ruleset of its checkpoint or its value network; None without either.
 
         Raises:
-            InvalidCheckpoint: The checkpoint cannot be read.
-            InvalidValueNetwork: The value network cannot be read.
+            MancalaError: The file cannot be read.
             ImportError: torch is missing.
         """
         if self.network is not None:
@@ -406,8 +398,7 @@ def make(
         InvalidArgument: The seed or the number of threads is invalid.
         InvalidCheckpoint: The checkpoint cannot be read, or is of another ruleset.
         InvalidValueNetwork: The value network cannot be read, is of another ruleset, or is not bundled.
-        NoTrainedNetwork: No trained network is bundled for the ruleset.
-        NoMatchValues: The agent plays for the match, and the ruleset has no match or no match values.
+        NoTrainedNetwork, NoMatchValues: None are bundled for the ruleset.
         InvalidRuleset: The ruleset is unknown.
     """
     ruleset = lookup(ruleset)

@@ -50,8 +50,8 @@ class MinimaxAgent(Agent):
     ) -> None:
         """Bind the agent to a ruleset and a depth or time; settings of :class:`Agent`.
 
-        The first search allocates memory. `network` is a packed value network for the leaves
-        (:mod:`mancala_env.networks.value`). Without it, a leaf's value is the margin of counts.
+        `network` is a packed value network for the leaves (:mod:`mancala_env.networks.value`). Without it, a
+        leaf's value is the margin of counts.
         """
         super().__init__(ruleset, **settings)
         self.budget = budget
@@ -112,8 +112,7 @@ def action_values(
 ) -> np.ndarray:
     """Search every legal action of each game, for distillation and analysis.
 
-    :meth:`MinimaxAgent.action_values` does the same. It keeps its memory between calls, and can search for a
-    time.
+    :meth:`MinimaxAgent.action_values` keeps its memory between calls, and can search for a time.
 
     Args:
         ruleset: Ruleset of the games.
@@ -150,10 +149,7 @@ class MctsAgent(Agent):
     last_simulations = np.zeros(0, np.int64)
 
     def __init__(self, ruleset: str | Ruleset, budget: Budget, **settings: Unpack[AgentSettings]) -> None:
-        """Bind the agent to a ruleset and a number of simulations or a time; settings of :class:`Agent`.
-
-        The first search allocates memory.
-        """
+        """Bind the agent to a ruleset and a number of simulations or a time; settings of :class:`Agent`."""
         super().__init__(ruleset, **settings)
         self.budget = budget
         new_memory = partial(uct.new_memory, self.ruleset.num_holes, budget.steps)
@@ -165,16 +161,10 @@ class MctsAgent(Agent):
         return actions
 
     def search(self, games: np.ndarray, rng_states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Search each game with a seed of its own.
+        """Return the chosen actions and the numbers of simulations, int64 `[B]` each.
 
-        The agent's random state does not change. Several threads may call it at once.
-
-        Args:
-            games: Running games, uint64 `[B, NUM_COLUMNS]`; not validated.
-            rng_states: Seeds, uint64 `[B]`.
-
-        Returns:
-            The chosen actions and the numbers of simulations, int64 `[B]` each.
+        Each game has a seed of its own, uint64 `[B]`, and the agent's random state does not change. Several
+        threads may call it at once. The games are not validated.
         """
         actions, simulations = np.zeros(len(games), np.int64), np.zeros(len(games), np.int64)
         most, match_values = self.budget.steps, self._match_values(games)
@@ -194,10 +184,9 @@ class MctsAgent(Agent):
 
 
 class PuctAgent(Agent):
-    """Play the turn with the most visits of a search guided by a network, or the proven best one.
+    """Like :class:`MctsAgent`, with a search that is guided by a network.
 
-    A subclass sets `budget`, and the network or :meth:`evaluate`. The attributes are those of
-    :class:`MctsAgent`.
+    A subclass sets `budget`, and the network or :meth:`evaluate`.
     """
 
     budget: Budget
@@ -245,16 +234,12 @@ class PuctAgent(Agent):
     ) -> Iterator[tuple[slice, puct.SearchTrees]]:
         """Yield slices of games that are searched side by side, with their trees; then count simulations."""
         simulations = np.zeros(len(games), np.int64)
-        for part in puct.slices(len(games), self.ruleset.row_width, self.budget, self._guide):
+        budget, guide = self.budget, self._guide
+        for part in puct.slices(len(games), self.ruleset.row_width, budget, guide):
             noise = None if draws is None else (draws[part], share)
-            yield part, self._search(games[part], simulations[part], noise)
+            done = simulations[part]
+            yield part, puct.grow_trees(self._rules, games[part], budget, guide, done, noise)
         self.last_simulations = simulations
-
-    def _search(
-        self, games: np.ndarray, done: np.ndarray, noise: tuple[np.ndarray, float] | None = None
-    ) -> puct.SearchTrees:
-        """Grow the trees of some games; see :func:`mancala_env.search.puct.grow_trees`."""
-        return puct.grow_trees(self._rules, games, self.budget, self._guide, done, noise)
 
     @property
     def _guide(self) -> puct.Guide:
@@ -282,21 +267,12 @@ class ValueMinimaxAgent(MinimaxAgent):
         return _packed(path, ruleset)
 
     def action_values(self, games: np.ndarray, num_actions: int | None = None) -> np.ndarray:
-        """Search every legal action of each game, as :meth:`MinimaxAgent.action_values`.
-
-        Returns:
-            float32 `[B, A]`, expected margin of the player to move after each action, in seeds; ILLEGAL for
-            illegal actions.
-        """
+        """Return expected margins in seeds, float32 `[B, A]`; see :meth:`MinimaxAgent.action_values`."""
         return (super().action_values(games, num_actions) / UNIT).astype(np.float32)
 
 
 class CheckpointMinimaxAgent(ValueMinimaxAgent):
-    """Minimax with the value network of an old checkpoint.
-
-    The constructor raises InvalidCheckpoint if the file is missing or damaged, of another ruleset, or without
-    a value network.
-    """
+    """Minimax with the value network of an old checkpoint; raises InvalidCheckpoint if it has none."""
 
     def _read_network(self, path: str | Path | None, ruleset: Ruleset) -> np.ndarray:
         from mancala_env.networks.checkpoint import check_ruleset, load_value_weights, read_identity

@@ -72,7 +72,6 @@ class FunctionAgent(_UserAgent):
     def __init__(
         self, ruleset: str | Ruleset, function: Callable[[Position], int], name: str, **settings: Any
     ) -> None:
-        """Wrap the function; see :func:`from_function` for the arguments."""
         super().__init__(ruleset, name, **settings)
         self._function = function
 
@@ -93,11 +92,7 @@ actions `[B]`."""
 
 
 class PolicyAgent(_UserAgent):
-    """Play the actions of a policy of observations and masks; see :func:`from_policy`.
-
-    Attributes:
-        observer: Writer of its observations.
-    """
+    """Play the actions of a policy of observations and masks; see :func:`from_policy`."""
 
     def __init__(
         self,
@@ -109,19 +104,16 @@ class PolicyAgent(_UserAgent):
         module: Any = None,
         **settings: Any,
     ) -> None:
-        """Wrap the policy, and its torch module if any; see :func:`from_policy` for the arguments."""
         super().__init__(ruleset, name, **settings)
         self._choose, self._module = choose, module
         self.observer = Observer(self.ruleset, observation, self.ruleset.num_actions(rounds))
 
     @property
     def entrant(self) -> str:
-        """Key of its results, with a hash of the current weights."""
         filed = super().entrant
         return filed if self._module is None else f"{filed}:{_hash_of_weights(self._module)}"
 
     def check_rounds(self, rounds: Rounds) -> None:
-        """Raise an InvalidSpec if the policy does not know some actions of games of `rounds` rounds."""
         most = self.ruleset.num_actions(rounds)
         if self.observer.num_actions < most:
             raise InvalidSpec(self._knows_too_little(f"games of rounds={rounds!r} have 0 to {most - 1}"))
@@ -220,15 +212,12 @@ def from_policy(
             module maps observations `[B, *shape]` to logits `[B, A]`, or to a tuple that begins with logits.
             Models trained on flattened observations get them flattened.
         ruleset: Ruleset name, or a ruleset.
-        observation: Observation it was trained on; one of ``mancala_env.observations.KINDS``.
+        observation: Observation it was trained on, as in :func:`from_function`.
         rounds: Rounds of the episodes it was trained on.
         deterministic: Whether it plays the best action. Otherwise it samples one by its probabilities.
-        options: ``name``, ``illegal``, ``seed`` and ``num_threads``; see :class:`UserAgentOptions`. Only
-            models without masks (PPO, DQN) choose illegal actions.
+        options: As in :func:`from_function`. Only models without masks (PPO, DQN) choose illegal actions.
 
-    Returns:
-        An agent. The key of its results is the name and a hash of the weights, so a model after more training
-        is another entrant.
+    The key of its results is the name and a hash of the weights: after more training it is another entrant.
 
     Raises:
         InvalidArgument: The model is of neither kind, or an argument is invalid.

@@ -20,6 +20,7 @@ from mancala_env.envs.options import (
     EnvOptions,
     GameOptions,
     UnknownOption,
+    as_scalar,
     reset_options,
     starting_game,
 )
@@ -31,13 +32,15 @@ from mancala_env.rulesets import Ruleset
 AGENTS = ("player_0", "player_1")
 """South and North."""
 _RESET_OPTIONS = ("position",)
+# The position before the last turn, and the holes that it sowed from.
+_NO_TURN: tuple[Position | None, tuple[int, ...]] = (None, ())
 
 
 class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
     """Two agents, ``player_0`` (South) and ``player_1`` (North), that take turns.
 
     This class plays all rulesets. The modules ``layli_goobalay_v0``, ``leyla_v0`` and ``gabata_v0`` describe
-    the actions, starts and ends of each game. An illegal action raises ``IllegalMove``.
+    the actions, starts and rounds of each game. An illegal action raises ``IllegalMove``.
 
     ## Observation Space
     A dict of two arrays:
@@ -47,13 +50,20 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
     - ``action_mask``: int8 `[A]`, 1 for legal actions; all zeros for the agent who does not move. ``infos``
       holds it as well.
 
-    With ``observation="afterstates"``, ``"replies"``, ``"lines"``, ``"leaves"`` or ``"values"`` the
-    observation is int16 `[A, G]`: what each action leads to (``mancala_env.observations``). It is all zeros
-    for the agent who does not move.
+    With other values of `observation` it is int16 `[A, G]`: what each action leads to
+    (``mancala_env.observations``). It is all zeros for the agent who does not move.
 
     ## Rewards
     0 until the episode ends. Then the rewards sum to zero: +1, 0 or -1 (`reward="outcome"`), or the agent's
     lead in the last count divided by all seeds of the game (`reward="margin"`).
+
+    ## Starting State
+    ``player_0`` moves first by default (`first_player`). Then `opening_turns` random turns are played.
+    ``reset(options={"position": ...})`` starts from another position.
+
+    ## Episode End
+    Both agents terminate after `rounds` rounds, or with the match. A match of 1,000 rounds is truncated; the
+    last count then decides the rewards.
 
     Attributes:
         ruleset: The ruleset.
@@ -77,9 +87,6 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
             options: ``rounds``, ``reward``, ``first_player``, ``opening_turns`` (0 by default),
                 ``opening_set``, ``observation``, ``flatten`` and ``render_mode``:
                 :class:`mancala_env.envs.options.EnvOptions` has values, defaults and errors.
-
-        Raises:
-            MancalaError: An argument is invalid; see :class:`mancala_env.envs.options.EnvOptions`.
         """
         super().__init__()
         known = ("ruleset", *GameOptions.__annotations__)
@@ -92,17 +99,12 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
         self.metadata = metadata_of(type(self).metadata, self._observer)
         self.render_mode = checked.render_mode
         self._screen = Screen(self.ruleset.title) if self.render_mode == "human" else None
-        self._is_drawn = self.render_mode not in (None, "ansi")
-        self._last_turn: tuple[Position, int] | None = None
+        self._last_turn = _NO_TURN
         self._random: np.uint64 | None = None
         self._games = np.zeros((1, NUM_COLUMNS), np.uint64)
         num_actions = self.ruleset.num_actions(self.rounds)
-        self._mask_shape = (2, num_actions)
-        self._masks = np.zeros(self._mask_shape, np.int8)
-        both = (2, *self._observer.shape)
-        passing = self._observer.passing(np.zeros(both, self._observer.dtype))
-        self._boards: np.ndarray | None = passing
-        self._boards_shape = None if passing is None else both
+        self._masks = np.zeros((2, num_actions), np.int8)
+        self._boards = self._observer.passing(self._observer.empty(2))
         self._is_started = False
         self.possible_agents = list(AGENTS)
         self.agents = []
@@ -119,7 +121,7 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
 
     @classmethod
     def make(cls, ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> AECEnv:
-        """Make the environment, guarded like PettingZoo's classic games; see the class for the arguments.
+        """Make the environment, guarded like PettingZoo's classic games.
 
         An illegal action loses the episode: reward -1, 0 for the other agent, and a warning. An action
         outside the action space is an AssertionError.
@@ -173,7 +175,7 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
         self.terminations = dict.fromkeys(AGENTS, False)
         self.truncations = dict.fromkeys(AGENTS, False)
         self._skip_agent_selection = None
-        self._last_turn = None
+        self._last_turn = _NO_TURN
         self._turn(-1)
         self._show()
 
@@ -191,23 +193,19 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
             self._was_dead_step(action)
             return
         if type(action) is not int:
-            if isinstance(action, np.ndarray) and action.ndim == 0:
-                action = action.item()
+            action = as_scalar(action)
             action = int(action) if is_whole(action) else self._refuse(action)
-        if not 0 <= action < self._mask_shape[1]:  # the kernel takes 64 bits, and -1 for no turn
+        if not 0 <= action < self._masks.shape[1]:  # the kernel takes 64 bits, and -1 for no turn
             self._refuse(action)
-        before = self.position if self._is_drawn else None
+        before = self.position if self.render_mode not in (None, "ansi") else None
         if not self._turn(action):
             self._refuse(action)
         if before is not None:
-            self._last_turn = before, hole_of(self.ruleset, before.player, action)
+            self._last_turn = before, (hole_of(self.ruleset, before.player, action),)
             self._show()
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
-        """Return the observation of an agent and their action mask.
-
-        The mask of the agent who does not move is all zeros. So is their observation of actions; their
-        observation of the board is complete.
+        """Return the observation of an agent and their action mask, as the class describes them.
 
         Raises:
             InvalidArgument: The agent is unknown.
@@ -223,18 +221,15 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
         return {"observation": observation, "action_mask": self._masks[player].copy()}
 
     def _seen(self) -> Seen:
-        if self._last_turn is None:
-            return Seen(self.position)
-        before, hole = self._last_turn
-        return seen_after(before, [hole], self.position)
+        return seen_after(*self._last_turn, self.position)
 
     def _turn(self, action: int) -> bool:
         """Play an action, or only refresh the state for -1; return whether the action was legal.
 
         Attributes are assigned after the kernel call, so that an exception leaves a consistent environment.
         """
-        masks = np.empty(self._mask_shape, np.int8)
-        boards = None if self._boards_shape is None else np.empty(self._boards_shape, np.float32)
+        masks = np.empty_like(self._masks)
+        boards = None if self._boards is None else np.empty_like(self._boards)
         is_legal, player, is_terminated, is_truncated, south = kernels.aec_turn(
             self._settings, self._games, action, masks, boards
         )

@@ -24,24 +24,17 @@ MOST_IN_A_WINDOW = 16
 _GRID_WIDTH = 1280
 
 
-class PlayedTurn(NamedTuple):
-    """A turn: the position before it, and the action."""
-
-    before: Position
-    action: int
-
-
 class Seen(NamedTuple):
     """A position to draw.
 
     Attributes:
         position: The position.
-        turns: The known turns that led to it.
+        turns: The known turns that led to it: the position before each, and the action.
         ends: The holes of the last turn if it led directly to the position.
     """
 
     position: Position
-    turns: tuple[PlayedTurn, ...] = ()
+    turns: tuple[tuple[Position, int], ...] = ()
     ends: tuple[int, ...] = ()
 
     def scene(self) -> Scene:
@@ -52,10 +45,8 @@ class Seen(NamedTuple):
 def seen_after(begin: Position | None, holes: Sequence[int], now: Position) -> Seen:
     """Return a position with the turns that led to it, or without turns if they lead elsewhere.
 
-    Args:
-        begin: Position before the turns; None if unknown.
-        holes: Holes sown from, in order. New rounds are set up between them.
-        now: The position to draw.
+    The turns sow from `holes` in order, from the position `begin` on, which is None if unknown. New rounds
+    are set up between them.
     """
     if begin is None or not holes:
         return Seen(now)
@@ -64,10 +55,11 @@ def seen_after(begin: Position | None, holes: Sequence[int], now: Position) -> S
         for hole in holes:
             if position.is_over:
                 position = position.next_round() or position
-            turns.append(PlayedTurn(position.copy(), action_of(ruleset, position.player, hole)))
-            position.play(turns[-1].action)
+            turns.append((position.copy(), action_of(ruleset, position.player, hole)))
+            position.play(turns[-1][1])
         if position == now:
-            return Seen(now, tuple(turns), ends_of(turns[-1].before.timeline(turns[-1].action)))
+            before, action = turns[-1]
+            return Seen(now, tuple(turns), ends_of(before.timeline(action)))
         is_next = position.is_over and position.next_round() == now
     except MancalaError:
         return Seen(now)
@@ -98,33 +90,22 @@ def draw(render_mode: str, seen: Seen) -> Any:
 
 
 class Screen:
-    """The window of an environment; it opens with the first picture.
-
-    Attributes:
-        window: The window.
-    """
+    """The window of an environment; it opens with the first picture."""
 
     def __init__(self, title: str) -> None:
-        """Prepare the window without opening it."""
         from mancala_env.render.window import Window
 
         self.window: Window = Window(title)
 
     def show(self, seen: Seen, fps: float) -> None:
-        """Show the turns that led to a position, seed by seed, and the position for 1 / fps seconds.
-
-        Raises:
-            NoDisplay: There is no display.
-        """
+        """Show the turns that led to a position, seed by seed, and the position for 1 / fps seconds."""
         from mancala_env.games.pictures import frames_of_turn
         from mancala_env.render.pixels import pixels_of
 
-        for turn in seen.turns:
-            length = steps(turn.before.state, turn.before.timeline(turn.action), 1.0)[-1].start
+        for before, action in seen.turns:
+            length = steps(before.state, before.timeline(action), 1.0)[-1].start
             seconds = min(_SEED_FRAMES, _TURN_FRAMES / max(1.0, length)) / fps
-            self.window.play(
-                frames_of_turn(turn.before, turn.action, seed_seconds=seconds, rest_seconds=1 / fps)
-            )
+            self.window.play(frames_of_turn(before, action, seed_seconds=seconds, rest_seconds=1 / fps))
         if not seen.ends:  # otherwise the last frame of the turn shows it
             self.window.show(pixels_of(seen.scene()), 1 / fps)
 
@@ -136,7 +117,6 @@ class Screen:
         self.window.show(grid_of(scenes, ceil(sqrt(len(scenes))), width=_GRID_WIDTH), 1 / fps)
 
     def close(self) -> None:
-        """Close the window."""
         self.window.close()
 
 

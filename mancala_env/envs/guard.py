@@ -30,7 +30,7 @@ def _of_the_env(name: str) -> Any:
 
 
 def _is_in(space: Any, action: Any) -> bool:
-    """Return whether an action is in a Discrete space. The space itself accepts True and fails at 2**63."""
+    """Return whether an action is in a Discrete space, which itself accepts True and fails at 2**63."""
     if is_whole(action):
         return 0 <= action < space.n
     return not isinstance(action, bool) and space.contains(action)
@@ -49,12 +49,10 @@ class Guard(OrderEnforcingWrapper):
     _cumulative_rewards = _of_the_env("_cumulative_rewards")
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Start an episode; see the method of the environment."""
         self.env.reset(seed=seed, options=options)
         self._has_reset = self._has_updated = True
 
     def step(self, action: Any) -> None:
-        """Play a turn; see the class."""
         if not self._has_reset:
             EnvLogger.error_step_before_reset()
         env: Any = self.env
@@ -77,7 +75,6 @@ class Guard(OrderEnforcingWrapper):
             self._forfeit(env, agent)
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Return observation, reward, termination, truncation and info of the selected agent."""
         _ = self.agent_selection  # raises before reset()
         return self.env.last(observe)
 

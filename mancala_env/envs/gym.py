@@ -14,6 +14,7 @@ from mancala_env.envs.options import (
     RENDER_MODES,
     EnvOptions,
     OpponentOptions,
+    as_scalar,
     first_seed,
     reset_options,
 )
@@ -42,9 +43,9 @@ class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
     ``Box`` float32 `[F]`: the whole position, seen from the learner.
     ``mancala_env.observations.parts(ruleset)`` names the features.
 
-    With ``observation="afterstates"``, ``"replies"``, ``"lines"``, ``"leaves"`` or ``"values"`` it is int16
-    `[A, G]`: what each action leads to. Rows of illegal actions are all zeros, and so are all rows after the
-    episode. ``mancala_env.observations.Observer`` names the features. ``flatten=True`` makes it one vector.
+    With other values of `observation` it is int16 `[A, G]`: what each action leads to
+    (``mancala_env.observations``). Rows of illegal actions are all zeros, and so are all rows after the
+    episode. ``flatten=True`` makes it one vector.
 
     ## Starting State
     The start of round 1, then `opening_turns` random turns, then the opponent's turns up to the learner's
@@ -59,9 +60,6 @@ class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
     Terminated after the last of `rounds` rounds, or after the match. Truncated if a match reaches 1,000
     rounds; the last count then decides the reward. The last info holds ``counts`` (int16 `[2]`, of South and
     North), ``winner`` (0 South, 1 North, -1 draw) and ``illegal`` (whether an illegal action ended it).
-
-    ## Version History
-    * v0: first release
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 2}  # noqa: RUF012 - as Gymnasium declares it
@@ -79,12 +77,8 @@ class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
             ruleset: Name of a ruleset, or a Ruleset; None is the default of the game.
             game: "layli_goobalay", "leyla" or "gabata" allows only the rulesets of that game, as the
                 registered ids do; None allows all.
-            options: ``opponent``, ``seat``, ``rounds``, ``reward``, ``first_player``, ``opening_turns``,
-                ``opening_set``, ``illegal``, ``observation``, ``flatten`` and ``render_mode``:
-                :class:`mancala_env.envs.options.EnvOptions` has values, defaults and errors.
-
-        Raises:
-            MancalaError: An argument is invalid; see :class:`mancala_env.envs.options.EnvOptions`.
+            options: Attributes of :class:`mancala_env.envs.options.EnvOptions`, which has values, defaults
+                and errors.
         """
         known = ("ruleset", "game", *OpponentOptions.__annotations__)
         checked = EnvOptions.checked(options, known, ruleset, game)
@@ -178,15 +172,13 @@ class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
 
     def _checked(self, action: Any) -> int:
         """Return an action as an int, or raise the error that says why it cannot be played."""
-        if isinstance(action, np.ndarray) and action.ndim == 0:
-            action = action.item()
-        mask = self._duel.legal_mask[0]
+        action, mask = as_scalar(action), self._duel.legal_mask[0]
         if is_whole(action) and 0 <= action < len(mask) and (mask[action] or self._illegal != "raise"):
             return int(action)
         try:
             self.position.play(action)  # pyright: ignore[reportArgumentType]
         except IllegalMove as error:
-            why = f"{error}"
+            why = str(error)
         else:  # the rules allow the hole, but the action space does not have it
             why = f"action {action} is not one of 0 to {len(mask) - 1}"
         if self._illegal == "raise":

@@ -84,7 +84,8 @@ class MancalaState(pyspiel.State):
             return [0.0, 0.0]
         south, north = self.position.counts
         lead = (south - north) / self.position.ruleset.total_seeds
-        won = lead if self.get_game().is_margin else float(np.sign(south - north))
+        is_margin = self.get_game().get_parameters().get("reward", "outcome") == "margin"
+        won = lead if is_margin else float(np.sign(south - north))
         return [won, 0.0 - won]
 
     def observation_string(self, player: int) -> str:
@@ -100,7 +101,7 @@ class MancalaState(pyspiel.State):
 
 
 class _Tensor:
-    """OpenSpiel's observer of a game, with the observation kind "board"."""
+    """An observer for OpenSpiel, with the observation kind "board"."""
 
     def __init__(self, ruleset: Ruleset) -> None:
         self._observer = Observer(ruleset)
@@ -108,11 +109,9 @@ class _Tensor:
         self.dict = {"observation": self.tensor}
 
     def set_from(self, state: MancalaState, player: int) -> None:
-        """Write the observation of a player."""
         self.tensor[:] = self._observer.observe(state.position.games, player)[0]
 
     def string_from(self, state: MancalaState, player: int) -> str:
-        """Return the observation of a player as text."""
         return state.observation_string(player)
 
 
@@ -122,11 +121,7 @@ class MancalaGame(pyspiel.Game):
     ruleset: Ruleset
 
     def __init__(self, params: dict[str, Any] | None = None) -> None:
-        """Make a game of the ruleset of the class; the parameter ``reward`` is "outcome" or "margin".
-
-        Raises:
-            InvalidArgument: The reward is neither.
-        """
+        """Make a game of the ruleset of the class; the parameter ``reward`` is "outcome" or "margin"."""
         params = params or {}
         ruleset = EnvOptions(ruleset=self.ruleset, **params).ruleset
         info = pyspiel.GameInfo(
@@ -139,11 +134,6 @@ class MancalaGame(pyspiel.Game):
             max_game_length=ruleset.max_turns,
         )
         super().__init__(_game_type(ruleset), info, params)
-
-    @property
-    def is_margin(self) -> bool:
-        """Whether the reward is the lead divided by all seeds (``reward="margin"``)."""
-        return self.get_parameters().get("reward", "outcome") == "margin"
 
     def new_initial_state(self, text: str | None = None) -> MancalaState:
         """Return the start of a round, or the position of a text.
@@ -189,10 +179,9 @@ def register(ruleset: str | Ruleset) -> str:
 
 
 def load(ruleset: str | Ruleset, **parameters: Any) -> Any:
-    """Return the OpenSpiel game of a ruleset; the game is registered if necessary.
+    """Return the OpenSpiel game of a ruleset, registered if necessary; see :func:`register` for errors.
 
     Raises:
-        InvalidRuleset: The ruleset is unknown, or another one is registered under its name.
         InvalidArgument: The parameter ``reward`` is not "outcome" or "margin".
     """
     return pyspiel.load_game(register(ruleset), parameters)

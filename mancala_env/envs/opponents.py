@@ -6,6 +6,7 @@ as an opponent's error or Ctrl-C, leaves the state unchanged.
 """
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +41,11 @@ class _Now(NamedTuple):
     observation: np.ndarray
 
 
+def _array_of_now(name: str) -> Any:
+    """Return a property for an array of the state of a Duel."""
+    return property(attrgetter(f"_now.{name}"))
+
+
 class Duel:
     """B games, each between the learner and an opponent.
 
@@ -49,11 +55,14 @@ class Duel:
     Symbols: B games, A actions, N opponents.
 
     Attributes:
-        ruleset: The ruleset.
-        num_games: B.
         num_actions: A.
         observer: Writer of the learner's observations.
         opponents: The opponents. Former ones that still play in current games may follow.
+        games: The games, uint64 `[B, NUM_COLUMNS]`; read only.
+        legal_mask: The learner's legal actions, int8 `[B, A]`; all zeros where the episode is over.
+        observation: The learner's observations, `[B, *shape]`.
+        reward: The learner's rewards for the last step, float64 `[B]`.
+        results: The outcomes of episodes, int64 `[B, NUM_RESULTS]`; see :mod:`mancala_env.envs.kernels`.
         final_games: uint64 `[B, NUM_COLUMNS]`, valid where `done`: the final game of the episode.
         final_observation: `[B, *shape]`, valid where `done`: the last observation of the episode, zeros for
             kinds of observation per action.
@@ -79,10 +88,7 @@ class Duel:
             num_threads: CPU threads; None uses every core that this process may use.
 
         Raises:
-            InvalidSpec: An opponent is unknown, or cannot play the ruleset.
-            NoValueNetwork: The observation is "values", and no value network of the ruleset is bundled.
-            InvalidArgument: The observation or the number of threads is invalid.
-            MancalaError: An opponent cannot play that number of rounds.
+            MancalaError: An argument is invalid, or an opponent cannot play the rounds or the ruleset.
         """
         self.ruleset = ruleset = options.ruleset
         self.num_games = num_games
@@ -114,30 +120,11 @@ class Duel:
         self.opponents: list[Agent] = []
         self.set_opponents([agents.make(one, ruleset, num_threads=num_threads) for one in options.opponents])
 
-    @property
-    def games(self) -> np.ndarray:
-        """The games, uint64 `[B, NUM_COLUMNS]`; read only."""
-        return self._now.games
-
-    @property
-    def legal_mask(self) -> np.ndarray:
-        """The learner's legal actions, int8 `[B, A]`; all zeros where the episode is over."""
-        return self._now.legal_mask
-
-    @property
-    def observation(self) -> np.ndarray:
-        """The learner's observations, `[B, *shape]`."""
-        return self._now.observation
-
-    @property
-    def reward(self) -> np.ndarray:
-        """The learner's rewards for the last step, float64 `[B]`."""
-        return self._now.reward
-
-    @property
-    def results(self) -> np.ndarray:
-        """The outcomes of episodes, int64 `[B, NUM_RESULTS]`; see :mod:`mancala_env.envs.kernels`."""
-        return self._now.results
+    games = _array_of_now("games")
+    legal_mask = _array_of_now("legal_mask")
+    observation = _array_of_now("observation")
+    reward = _array_of_now("reward")
+    results = _array_of_now("results")
 
     @property
     def seats(self) -> np.ndarray:
@@ -165,11 +152,10 @@ class Duel:
         return self._now.rows[:, kernels.PHASE] == kernels.OVER
 
     def played(self, b: int) -> tuple[np.ndarray, tuple[int, ...]] | None:
-        """Return the turns of the last step or reset in game b, for pictures.
+        """Return the turns of the last step or reset in game b, or None if they are unknown.
 
-        Returns:
-            The game before these turns, uint64 `[1, NUM_COLUMNS]`, and the holes that both players sowed from
-            (at most the last 12); None if the turns are unknown.
+        They are the game before these turns, uint64 `[1, NUM_COLUMNS]`, and at most the last 12 holes that
+        the players sowed from.
         """
         trail = int(self._now.rows[b, kernels.TRAIL])
         began = trail & int(kernels.BEGAN)
@@ -185,14 +171,10 @@ class Duel:
     def set_opponents(
         self, opponents: Sequence[Agent], weights: Sequence[float] | np.ndarray | None = None
     ) -> None:
-        """Set the opponents of new episodes; current episodes keep their opponents.
+        """Set at least one opponent for new episodes; current episodes keep theirs.
 
-        Args:
-            opponents: At least one agent that plays the ruleset.
-            weights: Relative frequency of each opponent; None: all equal.
-
-        Raises:
-            MancalaError: An opponent cannot play that number of rounds. Nothing has changed.
+        `weights` are the relative frequencies of the opponents; None: all equal. Nothing changes if an
+        opponent cannot play the number of rounds: a MancalaError.
         """
         for opponent in opponents:
             opponent.check_rounds(self.rounds)
@@ -223,9 +205,7 @@ class Duel:
             seats: `[B]`, the learner's seat in this episode; None uses the seat of the constructor.
 
         Raises:
-            InvalidPosition: An episode cannot start from a position. Nothing has changed.
-            InvalidArgument: A seat is invalid, or an opponent ends every episode before the learner's first
-                turn. Nothing has changed.
+            MancalaError: As in :meth:`mancala_env.envs.gym.MancalaEnv.reset`. Nothing has changed.
         """
         given = [
             None if one is None else starting_game(self.ruleset, self.rounds, one)[0]
@@ -250,9 +230,7 @@ class Duel:
     def step(self, actions: np.ndarray | Sequence[int], restart: np.ndarray | None = None) -> None:
         """Play the learner's turn in every game, then opponents' until the learner is to move again.
 
-        Args:
-            actions: integers `[B]` of the action space. They must be legal if `illegal` is "raise".
-            restart: bool `[B]`, games in which the next episode starts instead.
+        Where `restart`, bool `[B]`, is true, the next episode starts instead.
 
         Raises:
             IllegalMove: An action of the learner or of an opponent is illegal or outside the action space.
@@ -281,8 +259,8 @@ class Duel:
 
     def play_one(self, action: int) -> None:
         """Play a step of a single game; the action has been checked."""
-        turn = np.array([kernels.LEARNER], np.int8)
-        self._take_over(self._copy(), np.array([action], np.int64), turn)
+        actions, turn = np.array([action], np.int64), np.array([kernels.LEARNER], np.int8)
+        self._take_over(self._copy(), actions, turn)
 
     def _copy(self) -> _Now:
         """Return the arrays that a step writes: copies of the state, new arrays for its results.
@@ -321,7 +299,6 @@ class Duel:
         self._spare, self._now = self._now, after
 
     def _advance(self, after: _Now, actions: np.ndarray, turn: np.ndarray) -> int:
-        """Play in every game as `turn` says; return the status of kernels.duel_step."""
         arguments = (
             self._settings,
             self._encoded_opponents,

@@ -58,8 +58,7 @@ class OpponentOptions(GameOptions, total=False):
 class EnvOptions:
     """The arguments that the constructors of environments share, checked.
 
-    The environments for two learners, ``layli_goobalay_v0``, ``leyla_v0`` and ``gabata_v0``, lack `opponent`,
-    `seat` and `illegal`.
+    The environments for two learners lack `opponent`, `seat` and `illegal`.
 
     Attributes:
         ruleset: The ruleset.
@@ -112,13 +111,9 @@ class EnvOptions:
         ruleset: str | Ruleset | None,
         game: str | None = None,
     ) -> "EnvOptions":
-        """Return the options of an environment from the arguments of its constructor.
+        """Return the options from the keywords of an environment whose constructor has the `known` arguments.
 
-        Args:
-            keywords: Options by name.
-            known: Names of all arguments of the environment.
-            ruleset: The ruleset or its name; None is the default of the game.
-            game: The game whose rulesets are allowed; None allows all.
+        `ruleset` and `game` are those of :func:`mancala_env.envs.families.ruleset_of`.
         """
         refuse_unknown("unexpected keyword argument", keywords, known)
         return cls(ruleset=ruleset_of(game, ruleset), **keywords)
@@ -175,16 +170,11 @@ def refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> Non
     for name in given:
         if name not in names:
             hint = did_you_mean(name, names)
-            raise UnknownOption(f"{what} {name!r}; {hint}the names are: {', '.join(names)}")
+            raise UnknownOption(f"{what} {name!r}{hint}; the names are: {', '.join(names)}")
 
 
 def reset_options(options: Mapping[str, Any] | None, known: Iterable[str]) -> dict[str, Any]:
-    """Return the options of a reset that are not None.
-
-    Raises:
-        UnknownOption: An option is unknown.
-        InvalidArgument: `options` is not a mapping.
-    """
+    """Return the options of a reset that are not None; raise InvalidArgument if one is unknown."""
     if options is None:
         return {}
     if not isinstance(options, Mapping):
@@ -196,17 +186,21 @@ def reset_options(options: Mapping[str, Any] | None, known: Iterable[str]) -> di
 def first_seed(seed: int | None, generator: np.random.Generator) -> int:
     """Return the seed of the first episode of an environment whose `reset` gets no seed.
 
-    It is `np_random_seed` of the environment. That is None or -1 if a caller replaced the generator; the seed
-    is then drawn from the generator.
+    It is the given `np_random_seed`. That is None or -1 if a caller replaced the generator, which then draws.
     """
     return int(generator.integers(2**63)) if seed is None or seed < 0 else seed
 
 
+def as_scalar(action: Any) -> Any:
+    """Return the number in an array without axes; other actions are returned unchanged."""
+    return action.item() if isinstance(action, np.ndarray) and action.ndim == 0 else action
+
+
 def starting_game(ruleset: Ruleset, rounds: Rounds, position: Any) -> np.ndarray:
-    """Return the game of a Position, or of its text, to start an episode from, uint64 `[1, NUM_COLUMNS]`.
+    """Return the game of a Position, or of its text, uint64 `[1, NUM_COLUMNS]`.
 
     Raises:
-        InvalidPosition: It is not a position, has another ruleset, is over, or no episode can start from it.
+        InvalidPosition: No episode of the ruleset can start from it.
     """
     if isinstance(position, str):
         position = Position.from_text(position, ruleset)

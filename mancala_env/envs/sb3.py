@@ -48,11 +48,9 @@ class GamesVecEnv(VecEnv):
         """Do nothing: no resource is open."""
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute, repeated for each game of `indices`."""
         return [getattr(self, attr_name)] * len(list(self._get_indices(indices)))
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Set an attribute for all games."""
         setattr(self, attr_name, value)
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
@@ -63,7 +61,6 @@ class GamesVecEnv(VecEnv):
         return [getattr(self, method_name)(*args, **kwargs)]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Return False for each game: no game is wrapped."""
         return [False] * len(list(self._get_indices(indices)))
 
 
@@ -76,9 +73,6 @@ class MancalaVecEnv(GamesVecEnv):
     - ``counts``, ``winner``, ``illegal`` and ``seat``, as in the single environment;
     - ``terminal_observation`` and ``TimeLimit.truncated``;
     - ``episode``: return, length and seconds in the format of SB3's Monitor, so that SB3 logs them.
-
-    Attributes:
-        ruleset: The ruleset.
     """
 
     def __init__(
@@ -104,9 +98,6 @@ class MancalaVecEnv(GamesVecEnv):
                   games side by side, with the holes of the last turns marked.
 
                 Algorithms without action masks learn with ``illegal="random"``.
-
-        Raises:
-            MancalaError: An argument is invalid; see :class:`mancala_env.envs.options.EnvOptions`.
         """
         if (render_mode := options.get("render_mode")) not in (None, "rgb_array"):
             raise UnknownRenderMode(f"render_mode must be None or 'rgb_array', not {render_mode!r}")
@@ -129,11 +120,8 @@ class MancalaVecEnv(GamesVecEnv):
     def reset(self) -> np.ndarray:
         """Start an episode in every game and return the observations `[B, *shape]`.
 
-        The options of :meth:`set_options` apply to these episodes: ``position`` and ``seat``, as in
-        :meth:`mancala_env.envs.gym.MancalaEnv.reset`. They are one dict for all games, or a list of B.
-
-        Raises:
-            MancalaError: As in :meth:`mancala_env.envs.gym.MancalaEnv.reset`. The current episodes continue.
+        The options of :meth:`set_options` apply to these episodes, one dict for all games or a list of B.
+        :meth:`mancala_env.envs.gym.MancalaEnv.reset` has the options and errors.
         """
         seeds = [None if one is None else int(one) for one in self._seeds]
         given = self._options
@@ -155,9 +143,7 @@ class MancalaVecEnv(GamesVecEnv):
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Play the step, and return observations, rewards, dones and infos.
 
-        Raises:
-            IllegalMove: An action is not legal, and `illegal` is "raise"; nothing has changed.
-            ResetNeeded: :meth:`reset` was not called.
+        :meth:`mancala_env.envs.vector.MancalaVectorEnv.step` has the errors.
         """
         if not self._is_reset:
             raise ResetNeeded("no episode is running; call reset()")

@@ -29,7 +29,6 @@ class LegalDiscrete(spaces.Discrete):
     """
 
     def __init__(self, num_actions: int) -> None:
-        """Start with every action legal."""
         super().__init__(num_actions)
         self.mask = np.ones(num_actions, np.int8)
 
@@ -41,14 +40,9 @@ class LegalDiscrete(spaces.Discrete):
 
 
 class LegalMultiDiscrete(spaces.MultiDiscrete):
-    """``MultiDiscrete([A] * B)`` whose `sample()` draws from the legal actions when no mask is given.
-
-    Attributes:
-        mask: int8 `[B, A]`, 1 where the action is legal; the environment replaces it at each step.
-    """
+    """``MultiDiscrete([A] * B)`` with the same `sample()`; its `mask` is int8 `[B, A]`."""
 
     def __init__(self, num_envs: int, num_actions: int) -> None:
-        """Start with every action legal."""
         super().__init__([num_actions] * num_envs)
         self.mask = np.ones((num_envs, num_actions), np.int8)
 

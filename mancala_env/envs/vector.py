@@ -68,15 +68,11 @@ class MancalaVectorEnv(VectorEnv):
 
         Args:
             num_envs: B, at least 1.
-            ruleset: Name of a ruleset, or a Ruleset; None is the default of the game.
-            game: The game whose rulesets are allowed; None allows all.
+            ruleset: As in :class:`mancala_env.envs.gym.MancalaEnv`.
+            game: As there.
             autoreset_mode: An ``AutoresetMode``, or its value: "SameStep", "NextStep" or "Disabled".
             num_threads: CPU threads; None uses every core that this process may use.
-            options: The options of :class:`mancala_env.envs.gym.MancalaEnv`. Draws are separate for each
-                game.
-
-        Raises:
-            MancalaError: An argument is invalid; see :class:`mancala_env.envs.options.EnvOptions`.
+            options: As there. Draws are separate for each game.
         """
         own = ("num_envs", "ruleset", "game", "autoreset_mode", "num_threads")
         known = (*own, *OpponentOptions.__annotations__)
@@ -132,8 +128,7 @@ class MancalaVectorEnv(VectorEnv):
                 value for all games, or a list of B.
 
         Returns:
-            The observations `[B, F]`, or `[B, A, G]`, and infos with ``action_mask`` `[B, A]` and ``seat``
-            `[B]`.
+            The observations `[B, F]` or `[B, A, G]`, and infos with ``action_mask`` and ``seat``.
 
         Raises:
             MancalaError: As in :meth:`mancala_env.envs.gym.MancalaEnv.reset`. The current episodes continue.
@@ -164,16 +159,10 @@ class MancalaVectorEnv(VectorEnv):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Play the learner's turn in every game, then the opponent's until the learner is to move again.
 
-        Args:
-            actions: Integers `[B]`.
-
-        Returns:
-            Observations float32 `[B, F]`, or int16 `[B, A, G]`, rewards float64 `[B]`, terminations and
-            truncations bool `[B]`, and infos.
+        `actions` are integers `[B]`. Rewards are float64 `[B]`.
 
         Raises:
-            IllegalMove: An action is outside the action space, or it is illegal and `illegal` is "raise". The
-                message names the game. Nothing has changed.
+            IllegalMove: As in :meth:`mancala_env.envs.gym.MancalaEnv.step`. The message names the game.
             ResetNeeded: :meth:`reset` was not called, or an episode is over and autoreset is disabled.
         """
         if not self._has_started.all():
@@ -200,11 +189,9 @@ class MancalaVectorEnv(VectorEnv):
         return self._duel.legal_mask != 0
 
     def render(self) -> tuple[Any, ...] | None:
-        """Draw the position of every game, with the holes of the last turn marked.
+        """Return a picture of each game as :meth:`mancala_env.envs.gym.MancalaEnv.render` does.
 
-        Returns:
-            A picture of each game, by `render_mode`: "ansi" a text, "svg" an SVG document, "rgb_array" uint8
-            `[height, width, 3]`. For "human" None; a window shows the first 16 games.
+        For "human" it returns None; a window shows the first 16 games.
         """
         if self.render_mode is None:
             return warn_of_no_render_mode()
@@ -226,7 +213,7 @@ class MancalaVectorEnv(VectorEnv):
         return seen_of(self._duel, b, self.position(b))
 
     def _each(self, name: str, value: Any) -> Sequence[Any]:
-        """Return a value for each game: the items of a list, or one value repeated."""
+        """Return the items of a list, or one value repeated for each game."""
         if not isinstance(value, list | tuple):
             return [value] * self.num_envs
         if len(value) != self.num_envs:
@@ -257,7 +244,6 @@ class MancalaVectorEnv(VectorEnv):
         return self._named({"action_mask": self._duel.legal_mask, "seat": self._duel.seats}, where)
 
     def _endings(self, done: np.ndarray) -> dict[str, Any]:
-        """Return the outcomes of the episodes that have ended."""
         results = self._duel.results
         ending = {
             "counts": results[:, kernels.SOUTH_COUNT :].astype(np.int16),
@@ -267,7 +253,6 @@ class MancalaVectorEnv(VectorEnv):
         return self._named(ending, done)
 
     def _final_infos(self, done: np.ndarray) -> dict[str, Any]:
-        """Return the infos of the episodes that have ended, in the layout of SyncVectorEnv."""
         duel = self._duel
         final_obs = np.full(self.num_envs, None, dtype=object)
         for b in np.flatnonzero(done):

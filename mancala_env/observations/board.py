@@ -15,16 +15,7 @@ from mancala_env.engine.coordinates import holes_seen_by
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.jit.threads import run_in_slices
-from mancala_env.engine.state import (
-    LOAN,
-    SOUTH,
-    TERRITORY,
-    State,
-    encode,
-    hole_of,
-    load,
-    pack,
-)
+from mancala_env.engine.state import LOAN, SOUTH, TERRITORY, State, encode, hole_of, load, pack
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.errors import InvalidArgument
 from mancala_env.rulesets import Ruleset, lookup
@@ -53,9 +44,7 @@ def parts_of(layout: Iterable[tuple[str, int, float, float, str]]) -> dict[str, 
 
 
 def parts(ruleset: str | Ruleset) -> dict[str, Part]:
-    """Return the parts of a ruleset's observation by name, in order.
-
-    ``parts(ruleset)["seeds"]`` has the indices, the bounds and the meaning of the seeds.
+    """Return the parts of a ruleset's observation by name, in order, such as "seeds".
 
     Raises:
         InvalidRuleset: The ruleset is unknown.
@@ -86,20 +75,12 @@ def parts(ruleset: str | Ruleset) -> dict[str, Part]:
 
 @lru_cache
 def num_features(ruleset: str | Ruleset) -> int:
-    """Return F, the length of a ruleset's observation.
-
-    Raises:
-        InvalidRuleset: The ruleset is unknown.
-    """
+    """Return F, the length of a ruleset's observation."""
     return list(parts(ruleset).values())[-1].stop
 
 
 def bounds(ruleset: str | Ruleset) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lowest and highest value of each feature, float32 `[F]` each.
-
-    Raises:
-        InvalidRuleset: The ruleset is unknown.
-    """
+    """Return the lowest and highest value of each feature, float32 `[F]` each."""
     layout = parts(ruleset).values()
     sizes = [part.stop - part.start for part in layout]
     low, high = ([part.low for part in layout], [part.high for part in layout])
@@ -146,21 +127,18 @@ def _write_boards(rules, games, players, wanted, out, start, stop):
 
 
 class BoardKind:
-    """The observation kind "board": float32 `[F]`; see :class:`mancala_env.observations.Observer`."""
+    """The observation kind "board", with the same methods as ActionKind."""
 
     is_per_action = False
     dtype = np.float32
 
     def version(self, ruleset: Ruleset | None) -> str:
-        """Return the version of the features and their order, the same for every ruleset."""
         return str(VERSION)
 
     def bounds(self, ruleset: Ruleset, num_actions: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lowest and highest value of each feature, float32 `[F]` each."""
         return bounds(ruleset)
 
     def parts(self, ruleset: Ruleset, num_actions: int) -> dict[str, Part]:
-        """Return the parts of the vector by name, in order."""
         return parts(ruleset)
 
     def write(
@@ -172,7 +150,6 @@ class BoardKind:
         out: np.ndarray,
         num_threads: int,
     ) -> None:
-        """Write the observations of players (-1: the one to move) in the wanted games."""
         rules = encode(ruleset)
         run_in_slices(
             lambda a, b: _write_boards(rules, games, players, wanted, out, a, b), len(games), num_threads
@@ -180,17 +157,13 @@ class BoardKind:
 
 
 def games_from(ruleset: str | Ruleset, observation: np.ndarray) -> np.ndarray:
-    """Rebuild games from observations of the kind "board", which is lossless.
+    """Rebuild games, uint64 `[B, NUM_COLUMNS]`, from observations of the kind "board", which is lossless.
 
     Args:
         ruleset: The ruleset of the games.
         observation: float32 `[B, F]` or `[F]`.
 
-    Returns:
-        A games array uint64 `[B, NUM_COLUMNS]`.
-
     Raises:
-        InvalidRuleset: The ruleset is unknown.
         InvalidArgument: The observations have another width.
     """
     ruleset = lookup(ruleset)

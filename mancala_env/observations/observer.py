@@ -1,8 +1,6 @@
 """Observer: the observations of one kind, of games of one ruleset.
 
-``"board"`` is a lossless float32 vector (:mod:`mancala_env.observations.board`). The other kinds show what
-each action leads to (:mod:`mancala_env.observations.per_action`). Other modules use an :class:`Observer`, and
-do not depend on the kind.
+Other modules use an :class:`Observer`, and do not depend on the kind.
 
 Symbols: B games, A actions, F features of the board, G features of an action.
 """
@@ -54,8 +52,7 @@ class Observer:
         version: Version of the features and their order; checkpoints store it. The version of "values" ends
             with a hash of the value network.
         is_per_action: Whether the first axis is the actions.
-        low: Lowest value of each feature, of `shape` and `dtype`.
-        high: Highest value of each feature, of `shape` and `dtype`.
+        low, high: Bounds of each feature, of `shape` and `dtype`.
     """
 
     def __init__(
@@ -194,11 +191,7 @@ def observe(ruleset: str | Ruleset, games: np.ndarray, players: int | np.ndarray
 
 
 def kinds_of(ruleset: str | Ruleset) -> tuple[ObservationKind, ...]:
-    """Return the kinds that a ruleset has: all, or all except "values", which needs a value network.
-
-    Raises:
-        InvalidRuleset: The ruleset is unknown.
-    """
+    """Return the kinds that a ruleset has: all, or all except "values", which needs a value network."""
     try:
         version("values", ruleset)
     except NoValueNetwork:
@@ -207,14 +200,9 @@ def kinds_of(ruleset: str | Ruleset) -> tuple[ObservationKind, ...]:
 
 
 def version(kind: str, ruleset: str | Ruleset | None = None) -> str:
-    """Return the version of an observation kind; checkpoints store it.
-
-    Args:
-        kind: One of KINDS.
-        ruleset: The ruleset. Only the version of "values" depends on it and needs it.
+    """Return the version of an observation kind; only "values" needs the ruleset.
 
     Raises:
-        InvalidRuleset: The ruleset is unknown.
         NoValueNetwork: The kind is "values", and no value network of the ruleset is bundled.
         InvalidArgument: The kind is unknown, or it is "values" without a ruleset.
     """

@@ -78,7 +78,7 @@ _LEAVES = (
 
 
 class ActionKind:
-    """An observation kind of int16 `[A, G]`; see :class:`mancala_env.observations.Observer`.
+    """An observation kind of int16 `[A, G]`.
 
     Rows of illegal actions are zeros, and so are all rows for the player who does not move.
     """

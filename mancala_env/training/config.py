@@ -8,7 +8,6 @@ The other files of configs/ override some settings, and the command line overrid
 """
 
 import argparse
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -17,7 +16,6 @@ from typing import Any, Literal, NoReturn, TypeVar
 import yaml
 
 from mancala_env._util import plain_yaml
-from mancala_env._util.checks import suggestion
 from mancala_env._util.command_line import SUPPRESS, Parser, plain_error
 from mancala_env._util.settings import (
     InvalidSetting,
@@ -32,7 +30,7 @@ from mancala_env._util.settings import (
 )
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.engine.jit.threads import MOST_THREADS
-from mancala_env.errors import MancalaError
+from mancala_env.errors import MancalaError, did_you_mean
 from mancala_env.networks.policy import NetworkConfig
 from mancala_env.rulesets import Ruleset, lookup, names
 from mancala_env.training.config_groups import (
@@ -291,7 +289,7 @@ def read_file(path: Path, kind: type[TrainConfig] = TrainConfig) -> dict[str, An
         if name in known:
             found[name] = from_text(known[name], value) if isinstance(value, str) else value
         elif name not in groups:
-            raise InvalidConfig(f"{path}: unknown setting {name}{suggestion(name, known)}")
+            raise InvalidConfig(f"{path}: unknown setting {name}{did_you_mean(name, known)}")
         elif value is not None:
             raise InvalidConfig(f"{path}: {name} must be a group of settings, not {value!r}")
     return found
@@ -387,6 +385,5 @@ def _parser(known: Mapping[str, Setting], program: str) -> Parser:
 
 def _no_configuration(name: str) -> InvalidConfig:
     there = sorted({path.stem for path in CONFIGS.glob("*.yaml")} - {"default", "rllib"} | set(names()))
-    near = [each for each in there if each.startswith(name)] or difflib.get_close_matches(name, there)
-    said = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(there)}"
-    return InvalidConfig(f"unknown configuration or ruleset {name!r}; {said}; name a file with --config")
+    hint = did_you_mean(name, there, cutoff=0.4) or f"; known: {', '.join(there)}"
+    return InvalidConfig(f"unknown configuration or ruleset {name!r}{hint}; name a file with --config")

@@ -339,7 +339,7 @@ def test_an_episode_starts_from_a_position_or_after_random_turns():
     env.reset(options={"position": text})
     assert env.position == Position.from_text(text)
     assert env.agent_selection == "player_1"
-    with pytest.warns(UserWarning, match="no reset option 'positions'; did you mean 'position'"):
+    with pytest.warns(UserWarning, match="no reset option 'positions' .did you mean 'position'"):
         env.reset(options={"positions": text})
     opened: Any = leyla_v0.env(opening_turns=4)
     starts = []

@@ -125,7 +125,7 @@ def test_the_marks_are_the_opponents_last_turn(name, rounds):
                 after.play(action)
                 if after == env.position:
                     assert seen.ends == ends_of(before.timeline(action))
-                    assert (seen.turns[-1].before, seen.turns[-1].action) == (before, action)
+                    assert seen.turns[-1] == (before, action)
                     marked += 1
                 else:  # the next round has been set up
                     assert seen.ends == ()
@@ -165,9 +165,9 @@ def test_an_action_put_in_for_an_illegal_one_is_the_one_that_is_marked():
     illegal = int(np.flatnonzero(~env.action_masks())[0])
     before = env.position
     env.step(illegal)
-    turn = env._seen().turns[0]
-    assert turn.before == before
-    assert turn.action in before.legal_actions
+    ((start, action),) = env._seen().turns[:1]
+    assert start == before
+    assert action in before.legal_actions
 
 
 @pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
@@ -181,8 +181,9 @@ def test_marks_in_many_games_follow_from_one_turn(mode):
             seen = seen_of(envs._duel, b, envs.position(b))
             total += 1
             if seen.ends:
-                after = seen.turns[-1].before.copy()
-                after.play(seen.turns[-1].action)
+                before, action = seen.turns[-1]
+                after = before.copy()
+                after.play(action)
                 assert after == envs.position(b)
                 marked += 1
     assert marked > 0.9 * total

@@ -83,9 +83,9 @@ OLD_RUN = Path(__file__).parents[1] / "data" / "run_of_format_1"
         ("--name a/b", "name must be that of a folder, without a path, not 'a/b'"),
         ("--ppo.steps 65536", "ppo.steps times selfplay.games must be at most 16,777,216"),
         ("--turns 5", "no option --turns; its new name is --environment_steps"),
-        ("--ppo.epoch 5", "did you mean --ppo.epochs?"),
+        ("--ppo.epoch 5", "unknown option --ppo.epoch (did you mean '--ppo.epochs'"),
         ("--config nowhere.yaml", "the configuration nowhere.yaml cannot be read"),
-        ("layli", "unknown configuration or ruleset 'layli'; did you mean layli_goobalay or"),
+        ("layli", "unknown configuration or ruleset 'layli' (did you mean 'leyla' or 'layli_goobalay'"),
         ("leyla --resume runs/leyla", "leyla and --resume exclude each other"),
         (
             f"--resume '{OLD_RUN}' --name other",
