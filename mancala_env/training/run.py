@@ -34,7 +34,6 @@ from mancala_env.training.config import (
     InvalidConfig,
     TrainConfig,
     read_command,
-    read_file,
     read_settings,
 )
 from mancala_env.training.distillation import distill, is_distillation_ahead
@@ -59,9 +58,6 @@ from mancala_env.training.run_folder import FINAL, RunFolder, RunFolderError, id
 from mancala_env.training.run_report import report
 from mancala_env.training.schedule import Clock, LearningRate
 from mancala_env.training.training_state import read_learned
-
-# Settings that may change when a run is resumed.
-_MAY_DIFFER = ("minutes", "checkpoint_minutes", "checkpoint_steps", "folder", "name")
 
 
 class TrainingDiverged(MancalaError):
@@ -339,28 +335,6 @@ def save_on_error(run: TrainingRun) -> Iterator[None]:
             check_weights(run)
             run.save()
         raise
-
-
-def train_or_resume(config: TrainConfig, console: Console) -> tuple[RunFolder, Path, str | None]:
-    """Train in the folder of the configuration's name; a run that exists there is resumed.
-
-    Returns:
-        The run's folder, and what :func:`train` returns.
-
-    Raises:
-        InvalidConfig: The folder holds a run with other settings.
-    """
-    place = Path(config.folder) / str(config.name)
-    if (place / CONFIG_FILE).is_file():
-        before = flat(TrainConfig().as_dict()) | read_file(place / CONFIG_FILE)
-        for name, value in flat(config.as_dict()).items():
-            if name not in _MAY_DIFFER and not name.startswith("evaluation.") and before[name] != value:
-                raise InvalidConfig(
-                    f"{place} holds a run with {name} {before[name]}, not {value}; name another --folder"
-                )
-    run = RunFolder(place) if place.is_dir() else RunFolder.create(config)
-    checkpoint, stopped_by = train(config, run, console, resume=bool(run.saved()))
-    return run, checkpoint, stopped_by
 
 
 @contextmanager

@@ -33,6 +33,7 @@ from mancala_env.training.run_folder import RunFolder, RunFolderError
 from mancala_env.training.schedule import LearningRate
 from mancala_env.training.selfplay_metrics import figures
 from mancala_env.training.training_state import read_learned
+from training.experiments.named_runs import train_or_resume
 
 OLD_RUN = Path(__file__).parents[1] / "data" / "run_of_format_1"
 UPDATE = 256  # environment steps: 64 games, 4 steps each
@@ -83,7 +84,7 @@ def test_a_run_that_starts_over_in_its_folder_has_no_figures_twice(run: Path) ->
     for path in RunFolder(run).saved():
         path.unlink()
     config, _ = read_config(words(run.parent))
-    command.train_or_resume(config, Console(quiet=True))
+    train_or_resume(config, Console(quiet=True))
     steps = [line["environment_steps"] for line in before]
     assert [line["environment_steps"] for line in lines_of(run)] == steps
 

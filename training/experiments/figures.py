@@ -26,9 +26,10 @@ from mancala_env._util.command_line import Parser, check_out, in_one_line
 from mancala_env.evaluation.matches import num_pairs
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training.config import CONFIGS, InvalidConfig, TrainConfig, read_config
-from mancala_env.training.run import check_agents, train_or_resume
+from mancala_env.training.run import check_agents
 from mancala_env.training.run_folder import RunFolder, git_revision, write_atomically
 from mancala_env.training.run_report import report
+from training.experiments.named_runs import train_or_resume
 
 # Required keys of a result.
 _FIGURES = (
