@@ -28,7 +28,7 @@ from mancala_env.evaluation.balanced_openings import openings_hash
 from mancala_env.evaluation.match_options import RoundRobinKeywords, RoundRobinOptions, ignored
 from mancala_env.evaluation.matches import MatchResult, num_pairs, play_openings, which_openings
 from mancala_env.evaluation.openings import OPENINGS, InvalidMatch, Openings, openings, openings_to_evaluate
-from mancala_env.evaluation.results_file import InvalidResults, LinesFile
+from mancala_env.evaluation.results_file import LinesFile
 from mancala_env.games.records import GameRecord, check_appendable, write_games
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.version import __version__
@@ -313,6 +313,8 @@ def _gaps(found: np.ndarray, start: int, stop: int) -> Iterator[tuple[int, int]]
 class ResultsFile(LinesFile):
     """A results file of games, one JSON line per chunk. With the path None nothing is stored."""
 
+    formats, kind = (FORMAT, SET_FORMAT), "results; name another file"
+
     def __init__(self, path: str | Path | None) -> None:
         super().__init__(path)
         self._chunks: dict[MatchKey, list[tuple[int, np.ndarray]]] = {}
@@ -345,33 +347,20 @@ class ResultsFile(LinesFile):
             }
         )
 
-    def take(self, line: bytes, number: int) -> None:
-        """Parse a line of the file; see LinesFile."""
-        try:
-            fields: dict[str, Any] = json.loads(line)
-            if fields["format"] not in (FORMAT, SET_FORMAT):
-                raise InvalidResults(
-                    f"{self.path}, line {number}: format {repr(fields['format'])[:80]}, "
-                    f"not {FORMAT} or {SET_FORMAT}"
-                )
-            fields = {"opening_set": "all", "openings": ""} | fields
-            key = MatchKey(**{name: fields[name] for name in MatchKey._fields})
-            start, given = whole("start", fields["start"], 0, 2**40), np.array(fields["margins"])
-            if given.size and given.dtype.kind != "i":  # floats, NaN or texts
-                raise ValueError
-            margins = given.astype(np.int16).reshape(-1, 2)
-            is_valid = (
-                (given == margins.reshape(given.shape)).all()
-                and len(margins) == fields["stop"] - start
-                and key.opening_set in OPENINGS
-                and all(isinstance(part, str) or is_whole(part) for part in key)
-            )
-            if not is_valid:
-                raise ValueError
-        except InvalidResults:
-            raise
-        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-            raise InvalidResults(
-                f"{self.path}, line {number}: not a line of results; name another file"
-            ) from None
+    def take(self, fields: dict[str, Any]) -> None:
+        """Check and store the fields of a line; see LinesFile."""
+        fields = {"opening_set": "all", "openings": ""} | fields
+        key = MatchKey(**{name: fields[name] for name in MatchKey._fields})
+        start, given = whole("start", fields["start"], 0, 2**40), np.array(fields["margins"])
+        if given.size and given.dtype.kind != "i":  # floats, NaN or texts
+            raise ValueError
+        margins = given.astype(np.int16).reshape(-1, 2)
+        is_valid = (
+            (given == margins.reshape(given.shape)).all()
+            and len(margins) == fields["stop"] - start
+            and key.opening_set in OPENINGS
+            and all(isinstance(part, str) or is_whole(part) for part in key)
+        )
+        if not is_valid:
+            raise ValueError
         self._chunks.setdefault(key, []).append((start, margins))
