@@ -48,13 +48,7 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a file that replaces `path` at the end of a with statement, unless an exception leaves it.
 
     Until then the file is ``.NAME.*.part`` in the same folder. Symbolic links stay links, and a replaced file
-    keeps its permissions.
-
-    Yields:
-        The open binary file.
-
-    Raises:
-        OSError: If it cannot be written; an existing file is unchanged.
+    keeps its permissions. If the file cannot be written, an existing file is unchanged.
     """
     target = Path(path).resolve()
     try:

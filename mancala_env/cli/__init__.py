@@ -14,12 +14,12 @@ document and nothing else. :mod:`mancala_env._util.command_line` reports errors.
 | `tables` | tables and JSON on standard output |
 """
 
-import difflib
 import importlib
 import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from mancala_env._util.checks import suggestion
 from mancala_env._util.command_line import Parser, in_one_line, needing, refuse
 from mancala_env.cli import benchmark, evaluate, play, replay, rulesets, serve, show, solve, speed
 from mancala_env.cli.options import PROGRAM
@@ -73,9 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command.add_arguments(parser)
         return command.run(parser.parse_args(words[1:]))
     if not name.startswith("-"):
-        near = difflib.get_close_matches(name, _COMMANDS, 1)
-        valid = f"did you mean {near[0]}?" if near else f"commands: {', '.join(_COMMANDS)}"
-        refuse(PROGRAM, f"unknown command {name!r}; {valid}")
+        valid = suggestion(name, _COMMANDS) or f"; commands: {', '.join(_COMMANDS)}"
+        refuse(PROGRAM, f"unknown command {name!r}{valid}")
     _parser().parse_args(words)  # --help, --version and an unknown option end the program
     refuse(PROGRAM, f"no command after {name}")
 

@@ -138,11 +138,8 @@ class RayChunks:
 class _PortableAgent(NamedTuple):
     """An agent that can be sent to machines without its files.
 
-    Attributes:
-        spec: Spec with the paths of all files.
-        name: The agent's own spec, without the paths of bundled files.
-        entrant: Identity of the agent in results files.
-        contents: Content of each file of `spec`.
+    `spec` has the paths of all files, whose content is in `contents`; `name`, the agent's own spec, lacks the
+    paths of bundled files. `entrant` is the agent's identity in results files.
     """
 
     spec: Spec
@@ -152,11 +149,7 @@ class _PortableAgent(NamedTuple):
 
 
 def _portable(one: Entrant, ruleset: Ruleset) -> _PortableAgent | bytes:
-    """Return an agent as a spec with its files, or pickled if it was not made from a spec.
-
-    Raises:
-        InvalidMatch: If a file has changed since the agent was made.
-    """
+    """Return an agent as a spec with its files, or pickled if it was not made from a spec."""
     agent = one.agent
     # Ray would share the agent's arrays read-only; with cloudpickle each task gets a copy.
     with suppress(InvalidSpec):

@@ -172,12 +172,7 @@ def _play(
 
 @dataclass
 class _Match:
-    """A match of P pairs and its games so far.
-
-    Attributes:
-        is_played: bool `[P]`, whether the games of an opening are finished.
-        margins: int16 `[P, 2]`, from the side of `key.first`.
-    """
+    """A match of P pairs; in those of `is_played` `[P]`, `margins` `[P, 2]` are from the side of `key.first`."""
 
     ruleset: Ruleset
     pairing: tuple[Entrant, Entrant]

@@ -189,16 +189,12 @@ def measure(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> dict[st
     return rates
 
 
-def load_callbacks(names: Sequence[str]) -> list[BaseCallback]:
-    """Import callbacks such as "my_module:MyCallback" and create them; modules may be in the current folder.
+def load_callback(name: str) -> BaseCallback:
+    """Import a callback such as "my_module:MyCallback" and create it; modules may be in the current folder.
 
     Raises:
-        InvalidConfig: A module or class does not exist, or is not a Stable-Baselines3 callback.
+        InvalidConfig: The module or class does not exist, or is not a Stable-Baselines3 callback.
     """
-    return [_load_callback(name) for name in names]
-
-
-def _load_callback(name: str) -> BaseCallback:
     sys.path.insert(0, os.getcwd())
     try:
         kind = pkgutil.resolve_name(name)

@@ -43,7 +43,7 @@ from mancala_env.training.hooks import (
     TrainingRun,
     call_callbacks,
     check_weights,
-    load_callbacks,
+    load_callback,
     measure,
 )
 from mancala_env.training.labels import SearchLabels
@@ -92,9 +92,6 @@ def check_agents(config: TrainConfig, resumed: Path | None = None) -> None:
 
     The observation must exist for the ruleset, too. A resumed folder may be from an untrusted source, so its
     configuration must not name agents that run Python files.
-
-    Raises:
-        MancalaError: An agent or the observation is invalid.
     """
     observations.version(config.network.observation, config.game)
     for spec in (*config.pool.opponents, config.distillation.spec, config.expert.spec):
@@ -363,7 +360,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala train") -> 
     check_device(config)
     check_agents(config, resumed)
     check_logs(config)
-    callbacks = load_callbacks(names)
+    callbacks = [load_callback(name) for name in names]
     folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
     checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None, callbacks=callbacks)
     if stopped_by:
