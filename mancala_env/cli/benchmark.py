@@ -113,7 +113,7 @@ def run(options: Any) -> int:
 def _entries(options: Any) -> "tuple[list[Entry], list[str]]":
     """Read entries; report and exclude those that lack a package or run on other tasks.
 
-    If none runs on the tasks, return all, so that planning reports the error. Also return which packages lack.
+    If none runs on the tasks, return all, so that planning reports the error. Return missing packages, too.
     """
     from mancala_env.benchmark.entries import read_entry
 

@@ -322,12 +322,7 @@ class MatchGames:
     def __init__(
         self, first: Agent, second: Agent, games: np.ndarray, rounds: Rounds = 1, *, keeps_turns: bool = False
     ) -> None:
-        """Copy running games, uint64 `[B, NUM_COLUMNS]`.
-
-        Raises:
-            InvalidMatch: If the agents play different rulesets.
-            MancalaError: If an agent cannot play the number of rounds.
-        """
+        """Copy running games, uint64 `[B, NUM_COLUMNS]`, which both agents must be able to play."""
         if first.ruleset != second.ruleset:
             raise InvalidMatch(
                 f"{first.spec} plays {first.ruleset.name}, but {second.spec} plays {second.ruleset.name}"

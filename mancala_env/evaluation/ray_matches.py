@@ -52,12 +52,9 @@ class NoCluster(MancalaError):
 def started_ray(address: str, **settings: Any) -> Iterator[None]:
     """Start Ray or join a cluster within a with statement.
 
-    If Ray is already initialised in this process, it is used and not stopped at the end.
-
-    Args:
-        address: "local" starts Ray on this machine. "auto" joins the cluster of this machine, and "HOST:6379"
-            or "ray://HOST:10001" another one.
-        settings: Further arguments of ``ray.init``.
+    If Ray is already initialised in this process, it is used and not stopped at the end. The address "local"
+    starts Ray on this machine. "auto" joins the cluster of this machine, and "HOST:6379" or
+    "ray://HOST:10001" another one. `settings` are further arguments of ``ray.init``.
 
     Raises:
         NoCluster: If no cluster can be reached at the address.

@@ -172,7 +172,7 @@ def _play(
 
 @dataclass
 class _Match:
-    """A match of P pairs; in those of `is_played` `[P]`, `margins` `[P, 2]` are from the side of `key.first`."""
+    """A match of P pairs; `margins` `[P, 2]` of pairs that `is_played` are from the side of `key.first`."""
 
     ruleset: Ruleset
     pairing: tuple[Entrant, Entrant]
@@ -247,13 +247,10 @@ def play_here(
     records: str | Path | None = None,
     on_record_error: Callable[[OSError], Any] | None = None,
 ) -> Iterator[tuple[Chunk, np.ndarray, float]]:
-    """Play chunks one after another in this process; see PlayChunks.
+    """Play chunks in this process, and append their games to the file `records`; see PlayChunks.
 
-    Args:
-        chunks: The chunks.
-        records: File of game records that the games of each chunk are appended to.
-        on_record_error: Called with the error if `records` cannot be written, for example on a full disk.
-            Later games are then played without being recorded. None to raise the error.
+    If the file cannot be written, for example on a full disk, `on_record_error` is called with the error, and
+    later games are not recorded. With None the error is raised.
     """
     for chunk in chunks:
         began, key = time.perf_counter(), chunk.key

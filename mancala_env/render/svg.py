@@ -94,16 +94,9 @@ def animated(
     width: float | None = None,
     position: str = "",
 ) -> str:
-    """Write a turn as an animated SVG document that repeats.
+    """Write a turn as an animated SVG document that repeats; see :func:`svg_of` for `theme` and `width`.
 
-    Args:
-        ruleset: The ruleset.
-        state: Position before the turn, B = 1.
-        timeline: The turn.
-        after: Position after the turn, B = 1, which is shown without motion.
-        theme: As in :func:`svg_of`.
-        width: As in :func:`svg_of`.
-        position: The position before the turn as text; see :func:`svg_of`.
+    `state` and `position` are before the turn. `after`, B = 1, is shown without motion.
     """
     return _Film(ruleset, state, timeline, after).svg(theme, width, position)
 

@@ -21,12 +21,7 @@ from mancala_env.training.run_folder import METRICS, STEPS, RunFolder, write_ato
 
 
 def logger_of(config: TrainConfig, folder: RunFolder) -> Logger:
-    """Return the logger of a run.
-
-    Raises:
-        RunFolderError: A file cannot be written.
-        InvalidConfig: The configuration needs Weights & Biases, which is not installed.
-    """
+    """Return the logger of a run; raise the errors of :func:`check_logs`, or RunFolderError."""
     check_logs(config)
     writers: list[KVWriter] = [Events(folder.path), JsonLines(folder.path / METRICS)]
     if config.wandb is not None:
