@@ -1,7 +1,7 @@
 """Train on a Ray cluster from a checkout: `python training/rllib_train.py --config configs/rllib.yaml`.
 
 docs/cluster.md says how to start a cluster. `--help` lists every option. The code is in
-:mod:`mancala_env.training.rllib`.
+`cluster_run.py` beside this file and in :mod:`mancala_env.training.rllib`.
 """
 
 import sys
@@ -13,7 +13,7 @@ from mancala_env._util.command_line import in_one_line, needing
 def main() -> int:
     """Train; returns the exit status. If Ray is missing, a message says how to install it."""
     with needing("training on Ray", "ray"):
-        from mancala_env.training.rllib.cluster_run import main
+        from cluster_run import main
 
     return main()
 

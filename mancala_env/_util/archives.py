@@ -66,11 +66,9 @@ class Archive:
                 pass
 
     def read(self, member: str, most: int, least: int = 0) -> bytes:
-        """Return the content of a member, `least` to `most` bytes.
+        """Return the content of a member, `least` to `most` bytes; raise NoMember if it is missing.
 
-        Raises:
-            NoMember: If the file lacks the member.
-            InvalidArchive: If the member is damaged, too large or small, or compressed too well for `least`.
+        Raise InvalidArchive if it is damaged, too large or small, or compressed too well for `least`.
         """
         if self.names.count(member) > 1:
             raise InvalidArchive(f"duplicate member {member}")
@@ -109,9 +107,7 @@ def _damage_reported(member: str = "") -> Iterator[None]:
 def opened(path: str | Path) -> Iterator[Archive]:
     """Open a zip file, within a with statement.
 
-    Raises:
-        InvalidArchive: If it is not a zip file, or its directory is larger than a checkpoint's.
-        OSError: If it cannot be read.
+    Raise InvalidArchive if it is not a zip file, or its directory is larger than a checkpoint's.
     """
     if not isfile(path):
         raise InvalidArchive("it is not a file" if exists(path) else "the file does not exist")
@@ -132,9 +128,7 @@ def read_arrays(
 ) -> dict[str, np.ndarray]:
     """Return arrays of an npz file that has at most `most` bytes, and so has each array.
 
-    Raises:
-        InvalidArchive: If it is not an npz file, is too large, or an array is missing or of another format.
-        OSError: If it cannot be read.
+    Raise InvalidArchive if it is not an npz file, is too large, or an array is missing or of another format.
     """
     with file.open("rb") as stream:
         content = stream.read(most + 1)
@@ -165,10 +159,8 @@ def _array(content: bytes, name: str, wanted: ArrayFormat) -> np.ndarray:
 def tensors_only(content: bytes) -> bytes:
     """Return a copy of a torch.save file that contains float32 tensors only; nothing is unpickled.
 
-    The records are copied one by one. The pickle may refer only to the functions that build tensors.
-
-    Raises:
-        InvalidArchive: If the file is not one, or holds something else.
+    The records are copied one by one. The pickle may refer only to the functions that build tensors. Other
+    files raise InvalidArchive.
     """
     archive = Archive(BytesIO(content))  # torch writes a long directory, which _check_directory refuses
     roots = [name.removesuffix("data.pkl") for name in archive.names if name.endswith("/data.pkl")]

@@ -11,11 +11,7 @@ _Number = TypeVar("_Number", int, float)
 
 
 def number_of(text: str, kind: type[_Number]) -> _Number:
-    """Convert a text to a number; only ASCII digits are valid, and no underscores.
-
-    Raises:
-        ValueError: If the text is not such a number.
-    """
+    """Convert a text to a number; raise ValueError for other digits than those of ASCII, and underscores."""
     if not text.isascii() or "_" in text:
         raise ValueError(f"{text!r} is not a number in ASCII digits")
     return kind(text)
@@ -37,8 +33,7 @@ def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
 def several(name: str, value: Any, meaning: str, size: int | None = None) -> list[Any]:
     """Return the elements of an iterable that is not a text, `size` of them or any number.
 
-    Raises:
-        InvalidArgument: If the value is something else; the message says that it must be `meaning`.
+    For another value raise InvalidArgument; the message says that it must be `meaning`.
     """
     elements = list(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else None
     if elements is None or (size is not None and len(elements) != size):
@@ -67,10 +62,9 @@ def seed_of(seed: Any) -> int | None:
 
 
 def whole_actions(start: str, actions: Any, size: int) -> np.ndarray:
-    """Return one action for each game, int64 `[size]`; a message begins with `start`.
+    """Return one action for each game, int64 `[size]`.
 
-    Raises:
-        IllegalMove: If they are not `size` integers.
+    If they are not `size` integers, raise IllegalMove with a message that begins with `start`.
     """
     array = np.asarray(actions)
     if array.shape != (size,) or not np.issubdtype(array.dtype, np.integer):

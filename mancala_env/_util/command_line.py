@@ -151,19 +151,10 @@ def check_out(
     read: Callable[[Path], object] | None = None,
     overwrite: bool = True,
 ) -> None:
-    """Check before the work that an output file can be written afterwards, and does not replace another kind.
+    """Raise a MancalaError before the work if the file that `option` names cannot be written after it.
 
-    Args:
-        out: The file to write.
-        suffix: Required suffix; "" for any.
-        option: Option that named the file.
-        read: Reads a file of the kind that is written, and raises a MancalaError for other files. Only a file
-            of that kind, or an empty one, may then be replaced. None allows any file.
-        overwrite: Whether a file that is not empty may be replaced.
-
-    Raises:
-        MancalaError: If `out` is a folder, its folder does not exist or cannot be written to, its suffix is
-            wrong, or the existing file may not be replaced.
+    `read` reads a file of the kind that is written, and raises a MancalaError for other files. Only a file of
+    that kind, or an empty one, is then replaced; without `overwrite`, only an empty one.
     """
     if out.is_dir() or not out.parent.is_dir() or (suffix and out.suffix != suffix):
         kind = f"{suffix} file" if suffix else "file"
@@ -202,10 +193,8 @@ def needing(what: str, extra: str | None, package: str | None = None) -> Iterato
     >>> with needing("training", "train"):
     ...     import mancala_env.training.run
 
-    Args:
-        what: Feature that needs the package.
-        extra: Extra of mancala-env that includes the package; None to install the package by itself.
-        package: Name of the package; by default the name of the missing module.
+    `extra` is the extra of mancala-env that includes the `package`, by default the missing module; None to
+    install the package by itself.
     """
     try:
         yield

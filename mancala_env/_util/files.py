@@ -1,4 +1,4 @@
-"""Atomic writes: after a crash at any moment a file has its old content or its new content.
+"""Locks, and atomic writes: after a crash at any moment a file has its old content or its new content.
 
 Written by hand, because the standard library lacks such a function and atomicwrites is unmaintained.
 """
@@ -9,7 +9,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkstemp
-from typing import IO
+from typing import IO, Any
+
+
+def lock(file: IO[Any]) -> bool:
+    """Lock a file until it is closed; return False if another process has locked it.
+
+    Windows lacks this lock, so nothing is locked there.
+    """
+    with suppress(ImportError):
+        import fcntl
+
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
 
 
 class _Tried(Exception):
@@ -33,13 +48,7 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a file that replaces `path` at the end of a with statement, unless an exception leaves it.
 
     Until then the file is ``.NAME.*.part`` in the same folder. Symbolic links stay links, and a replaced file
-    keeps its permissions.
-
-    Yields:
-        The open binary file.
-
-    Raises:
-        OSError: If it cannot be written; an existing file is unchanged.
+    keeps its permissions. If the file cannot be written, an existing file is unchanged.
     """
     target = Path(path).resolve()
     try:

@@ -115,8 +115,7 @@ def settings_of(settings: Any, prefix: str = "") -> Iterator[Setting]:
 def build(kind: type[_Settings], values: Mapping[str, Any]) -> _Settings:
     """Build a dataclass of settings from values by dotted name; missing settings take their defaults.
 
-    Raises:
-        InvalidSetting: If a name is unknown, or a value is of the wrong type or out of range.
+    Raise InvalidSetting if a name is unknown, or a value is of the wrong type or out of range.
     """
     defaults: Any = kind()
     known = {each.name: each for each in settings_of(defaults)}
@@ -141,8 +140,7 @@ def check(settings: Any) -> None:
 def value_of(setting: Setting, value: Any) -> Any:
     """Return a value converted to its setting's type, such as an int to a float.
 
-    Raises:
-        InvalidSetting: If it is of the wrong type or out of range; the message says what is valid.
+    If it is of the wrong type or out of range, raise InvalidSetting, which says what is valid.
     """
     for kind in setting.kinds:
         if _is_of(kind, value) and (kind not in (int, float) or setting.meaning.allows(value)):

@@ -54,8 +54,7 @@ def texts_of(path: str | Path) -> dict[str, str]:
 def unpack(path: str | Path, most: int) -> dict[str, np.ndarray]:
     """Return the arrays of a safetensors file, float32, of at most `most` bytes together.
 
-    Raises:
-        InvalidTensors: If the file does not exist, is damaged, is too large, or holds another type.
+    Raise InvalidTensors if the file does not exist, is damaged, is too large, or holds another type.
     """
     numbers = _check_header(path)
     try:

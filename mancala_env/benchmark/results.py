@@ -9,7 +9,6 @@
 Each line identifies its run, so files can be split, joined, and read by any JSON reader.
 """
 
-import json
 import math
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -20,7 +19,7 @@ from mancala_env._util.checks import one_of, whole
 from mancala_env.benchmark.budget import Limit
 from mancala_env.benchmark.scoring import Score, Scoring
 from mancala_env.benchmark.tasks import TASKS
-from mancala_env.evaluation.results_file import InvalidResults, LinesFile
+from mancala_env.evaluation.results_file import LinesFile
 from mancala_env.games.speed import machine
 from mancala_env.version import __version__
 
@@ -111,6 +110,8 @@ def made_here(commit: str) -> dict[str, str]:
 class Results(LinesFile):
     """The results file and its measurements."""
 
+    formats, kind = (FORMAT,), "benchmark results; choose another folder"
+
     def __init__(self, path: str | Path | None) -> None:
         """Set the path; a with statement opens, locks and reads the file."""
         super().__init__(path)
@@ -159,33 +160,21 @@ class Results(LinesFile):
     def _drop(self, key: RunKey, after: int) -> None:
         self._rows[key] = [row for row in self._rows.get(key, ()) if row.steps <= after]
 
-    def take(self, line: bytes, number: int) -> None:
-        """Parse a line of the file; see LinesFile."""
-        try:
-            fields = json.loads(line)
-            if fields["format"] != FORMAT:
-                raise InvalidResults(
-                    f"{self.path}, line {number}: format {repr(fields['format'])[:80]}, not {FORMAT}"
-                )
-            key = _key(fields)
-            if fields["what"] == MEASURED:
-                row = _row(key, fields)
-                if key not in self._ends:
-                    self._add(row)
-            elif fields["what"] == VOID:
-                after = _count(fields["after"])
-                if key not in self._ends:  # in joined files the ended run takes precedence
-                    self._drop(key, after)
-            elif fields["what"] == END:
-                self._ends[key] = _text(fields["why"])
-            else:
-                raise ValueError
-        except InvalidResults:
-            raise
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-            raise InvalidResults(
-                f"{self.path}, line {number}: not a line of benchmark results; choose another folder"
-            ) from None
+    def take(self, fields: dict[str, Any]) -> None:
+        """Check and store the fields of a line; see LinesFile."""
+        key = _key(fields)
+        if fields["what"] == MEASURED:
+            row = _row(key, fields)
+            if key not in self._ends:
+                self._add(row)
+        elif fields["what"] == VOID:
+            after = _count(fields["after"])
+            if key not in self._ends:  # in joined files the ended run takes precedence
+                self._drop(key, after)
+        elif fields["what"] == END:
+            self._ends[key] = _text(fields["why"])
+        else:
+            raise ValueError
 
 
 def _key(fields: dict[str, Any]) -> RunKey:

@@ -103,9 +103,7 @@ def run(options: Any) -> int:
 def _entries(options: Any) -> "tuple[list[Entry], list[str]]":
     """Read entries; report and exclude those that lack a package or run on other tasks.
 
-    Returns:
-        The entries, or all of them if none runs on the tasks, so that planning reports the error; and why
-        entries lack packages.
+    If none runs on the tasks, return all, so that planning reports the error. Return missing packages, too.
     """
     from mancala_env.benchmark.entries import read_entry
 

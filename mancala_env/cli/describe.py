@@ -21,11 +21,8 @@ if TYPE_CHECKING:
 def show_agent(text: str, kind: tuple[str, str], spec: Spec | None, as_json: bool) -> None:
     """Print the description of an agent and of its network.
 
-    Args:
-        text: Spec of the agent, or the name of a kind of agent.
-        kind: The form of such specs, and their meaning.
-        spec: The parsed spec, with the paths of all files it needs; None if `text` names a kind.
-        as_json: Whether to print JSON.
+    `text` is a spec, or the name of a kind of agent, for which `spec` is None. `kind` is the form of such
+    specs, and their meaning.
     """
     form, meaning = kind
     network = None if spec is None else spec.checkpoint or spec.network

@@ -62,18 +62,16 @@ def _mark_in_set(rules, games, opening_set, with_start, marks):
 
 @kernel
 def children(rules, games, found):
-    """Write every running game that is one turn after a running game; return their number.
+    """Write every running game one turn after `games` to `found`, actions ascending; return their number.
 
-    Args:
-        rules: From :func:`encode`.
-        games: uint64 `[B, NUM_COLUMNS]`.
-        found: uint64 `[B * 2W, NUM_COLUMNS]`, rewritten from the front.
+    `games` are uint64 `[B, NUM_COLUMNS]`, and `found` has room for 2W times as many.
     """
     count = 0
     for b in range(len(games)):
         game = load(games, b)
         legal = legal_holes(rules, game)
-        for hole in range(2 * rules.width):
+        for action in range(2 * rules.width):
+            hole = hole_of(rules, game.player, action)
             if (legal >> hole) & 1:
                 after = play_turn(rules, game, hole)[0]
                 if after.end == RUNNING:

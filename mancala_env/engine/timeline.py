@@ -80,17 +80,10 @@ class Timeline(NamedTuple):
 
 @kernel
 def write_timeline(rules, game, hole, events):
-    """Write the events of the turn that starts from a legal hole.
+    """Write the events of the turn that starts from a legal hole into `events`, int32 `[N, 4]`.
 
-    Args:
-        rules: The ruleset.
-        game: The game before the turn.
-        hole: First hole of the turn.
-        events: int32 `[N, 4]`, written: kind, player, hole and seeds of each event; for END the hole is the
-            reason of the end.
-
-    Returns:
-        The game after the turn, the number of laps, and the number of events; only the first N are written.
+    A row is kind, player, hole and seeds; for END the hole is the reason of the end. Return the game after
+    the turn, the number of laps, and the number of events, of which only the first N are written.
     """
     mover = game.player
     owned = game.owned_south | game.owned_north
@@ -159,13 +152,7 @@ def _timeline(rules, games, hole, events):
 
 
 def timeline_of(rules, games: np.ndarray, hole: int) -> Timeline:
-    """Return the timeline of a turn; the game does not change.
-
-    Args:
-        rules: The encoded ruleset.
-        games: uint64 `[1, NUM_COLUMNS]`.
-        hole: A legal hole.
-    """
+    """Return the timeline of the turn from a legal hole of games uint64 `[1, NUM_COLUMNS]`, unchanged."""
     events = np.empty((_EVENTS_AT_FIRST, 4), np.int32)
     laps, n = _timeline(rules, games, hole, events)
     if n > len(events):
@@ -179,16 +166,9 @@ def timeline_of(rules, games: np.ndarray, hole: int) -> Timeline:
 
 
 def replay(state: State, events: Sequence[Event]) -> Iterator[State]:
-    """Yield the position after each event of a turn.
+    """Yield a new State after each event of a turn, from the position before it, B = 1.
 
     Seeds in hand, between a lift and the drops, are in no hole.
-
-    Args:
-        state: Position before the turn, B = 1; it does not change.
-        events: The events of a timeline.
-
-    Yields:
-        A new State after each event.
     """
     start = state.seeds.copy()
     now = _copied(state)

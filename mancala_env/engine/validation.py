@@ -172,16 +172,11 @@ def check_array(games: Any) -> np.ndarray:
 
 
 def check_games(ruleset: Ruleset, games: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-    """Return games as a contiguous array if all are possible in a ruleset.
-
-    Args:
-        ruleset: The ruleset.
-        games: uint64 `[B, NUM_COLUMNS]`.
-        rows: Numbers of the games in messages; None: 0 to B-1.
+    """Return games, uint64 `[B, NUM_COLUMNS]`, as a contiguous array if all are possible in a ruleset.
 
     Raises:
         InvalidPosition: The array has another shape or type, or a game is impossible; the message names the
-            game and the reason.
+            game, by its number in `rows` or from 0 to B-1, and the reason.
     """
     array = np.ascontiguousarray(check_array(games))
     b, wrong = first_impossible(encode(ruleset), array)

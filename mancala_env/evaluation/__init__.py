@@ -30,7 +30,8 @@ from mancala_env.evaluation.regret import (
     regret_difference,
 )
 from mancala_env.evaluation.report import write_report
-from mancala_env.evaluation.round_robin import InvalidResults, round_robin
+from mancala_env.evaluation.results_file import InvalidResults
+from mancala_env.evaluation.round_robin import round_robin
 
 __all__ = [
     "Evaluation",

@@ -288,19 +288,11 @@ def which_openings(openings: np.ndarray) -> np.ndarray | None:
 
 @kernel
 def _play_rows(rules, settings, games, rows, actions, is_over, margins):
-    """Play one turn in some rows of a games array.
+    """Play `actions` `[R]` in `rows` `[R]` of `games` `[B, NUM_COLUMNS]`, where these games are running.
 
-    Args:
-        rules: Rules from :func:`encode`.
-        settings: Settings that decide when an episode is over; the reward is SEEDS.
-        games: uint64 `[B, NUM_COLUMNS]`, changed in `rows`; a finished game keeps its last position.
-        rows: int64 `[R]`, rows of running games.
-        actions: int64 `[R]`, action of the player to move in each row.
-        is_over: bool `[B]`, set to True in rows whose episode is over.
-        margins: int64 `[B]`, set to South's final lead in seeds in these rows (RULES 5.4).
-
-    Returns:
-        The index into `rows` of the first illegal action, or -1. The rows before it have been played.
+    Rows whose episode is over are marked in `is_over` `[B]`; `margins` `[B]` then have South's final lead in
+    seeds (RULES 5.4). Return the index into `rows` of the first illegal action, before which all rows have
+    been played, or -1.
     """
     for i in range(len(rows)):
         b = rows[i]
@@ -330,12 +322,7 @@ class MatchGames:
     def __init__(
         self, first: Agent, second: Agent, games: np.ndarray, rounds: Rounds = 1, *, keeps_turns: bool = False
     ) -> None:
-        """Copy running games, uint64 `[B, NUM_COLUMNS]`.
-
-        Raises:
-            InvalidMatch: If the agents play different rulesets.
-            MancalaError: If an agent cannot play the number of rounds.
-        """
+        """Copy running games, uint64 `[B, NUM_COLUMNS]`, which both agents must be able to play."""
         if first.ruleset != second.ruleset:
             raise InvalidMatch(
                 f"{first.spec} plays {first.ruleset.name}, but {second.spec} plays {second.ruleset.name}"

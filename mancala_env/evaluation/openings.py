@@ -123,10 +123,7 @@ def openings_to_evaluate(
 
     By default the bundled balanced openings are used or, without them, openings of 4 random turns. If
     `opening_set` is None, openings of random turns are those held out for "evaluation", or "all" if fewer
-    than 20 are held out.
-
-    Returns:
-        The set, and the number of random turns, 0 for "balanced".
+    than 20 are held out. The number of random turns is 0 for "balanced".
 
     Raises:
         InvalidMatch: If the set is unknown, `opening_turns` is out of range, or is combined with "balanced".

@@ -205,9 +205,8 @@ def _counted(matches: Sequence[Any]) -> list[PairCounts]:
 def _merged_pairs(matches: list[PairCounts], index: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
     """Add up the matches of the same agents.
 
-    Returns:
-        int64 `[M, 2]`, indices of the two agents of each match, and float64 `[M, 5]`, counts of independent
-        pairs by score of the first agent.
+    Return the indices of the agents of each match, `[M, 2]`, and the counts of independent pairs by score of
+    the first agent, `[M, 5]`.
     """
     added: dict[tuple[int, int], np.ndarray] = {}
     for match in matches:
@@ -219,7 +218,7 @@ def _merged_pairs(matches: list[PairCounts], index: dict[str, int]) -> tuple[np.
     return np.array(list(added)), np.array(list(added.values()))
 
 
-def as_pair_counts(match: Any) -> PairCounts:
+def as_pair_counts(match: MatchResult) -> PairCounts:
     """Return the pair counts of a MatchResult."""
     return PairCounts(match.first, match.second, tuple(match.pair_counts.tolist()), match.repeats)
 
@@ -227,19 +226,11 @@ def as_pair_counts(match: Any) -> PairCounts:
 def _fit(
     sides: np.ndarray, scores: np.ndarray, games: np.ndarray, start: np.ndarray, num_fixed: int
 ) -> np.ndarray:
-    """Maximise the Bradley-Terry likelihood over all but the first agents, for R + 1 sets of scores at once.
+    """Maximise the Bradley-Terry likelihood over all but the first `num_fixed` agents by Newton's method.
 
-    It uses Newton's method. The likelihood is concave, and the prior makes the maximum unique.
-
-    Args:
-        sides: int64 `[M, 2]`, indices of the first and second agent of each match.
-        scores: float64 `[R + 1, M]`, score of the first agent, 0 to 1.
-        games: float64 `[M]`, number of games.
-        start: float64 `[R + 1, N]`, ratings in logits: the fixed ones, and start values of the others.
-        num_fixed: Number of agents, the first ones, whose ratings are fixed.
-
-    Returns:
-        float64 `[R + 1, N]`, ratings in logits.
+    The likelihood is concave, and the prior makes the maximum unique. All R + 1 sets of `scores` of the first
+    agents, `[R + 1, M]`, are fitted at once, from the ratings `start` in logits, `[R + 1, N]`. Each match has
+    two agents in `sides` `[M, 2]`, and a number of `games` `[M]`.
     """
     # [M, N]: the rating of the first agent minus that of the second is differences @ ratings.
     differences = np.zeros((len(sides), start.shape[1]))

@@ -52,12 +52,9 @@ class NoCluster(MancalaError):
 def started_ray(address: str, **settings: Any) -> Iterator[None]:
     """Start Ray or join a cluster within a with statement.
 
-    If Ray is already initialised in this process, it is used and not stopped at the end.
-
-    Args:
-        address: "local" starts Ray on this machine. "auto" joins the cluster of this machine, and "HOST:6379"
-            or "ray://HOST:10001" another one.
-        settings: Further arguments of ``ray.init``.
+    If Ray is already initialised in this process, it is used and not stopped at the end. The address "local"
+    starts Ray on this machine. "auto" joins the cluster of this machine, and "HOST:6379" or
+    "ray://HOST:10001" another one. `settings` are further arguments of ``ray.init``.
 
     Raises:
         NoCluster: If no cluster can be reached at the address.
@@ -138,11 +135,8 @@ class RayChunks:
 class _PortableAgent(NamedTuple):
     """An agent that can be sent to machines without its files.
 
-    Attributes:
-        spec: Spec with the paths of all files.
-        name: The agent's own spec, without the paths of bundled files.
-        entrant: Identity of the agent in results files.
-        contents: Content of each file of `spec`.
+    `spec` has the paths of all files, whose content is in `contents`; `name`, the agent's own spec, lacks the
+    paths of bundled files. `entrant` is the agent's identity in results files.
     """
 
     spec: Spec
@@ -152,11 +146,7 @@ class _PortableAgent(NamedTuple):
 
 
 def _portable(one: Entrant, ruleset: Ruleset) -> _PortableAgent | bytes:
-    """Return an agent as a spec with its files, or pickled if it was not made from a spec.
-
-    Raises:
-        InvalidMatch: If a file has changed since the agent was made.
-    """
+    """Return an agent as a spec with its files, or pickled if it was not made from a spec."""
     agent = one.agent
     # Ray would share the agent's arrays read-only; with cloudpickle each task gets a copy.
     with suppress(InvalidSpec):

@@ -56,15 +56,14 @@ class PhaseRegret:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON; None for NaN, which JSON lacks."""
-        has_regret = self.positions > 0
-        return {
-            "phase": self.phase,
-            "positions": self.positions,
-            "mean_regret": self.mean_regret if has_regret else None,
-            "mean_regret_interval": list(self.interval) if has_regret else None,
-            "optimal_share": self.optimal_share if has_regret else None,
-            "optimal_share_interval": list(self.optimal_interval) if has_regret else None,
+        numbers = {
+            "mean_regret": self.mean_regret,
+            "mean_regret_interval": list(self.interval),
+            "optimal_share": self.optimal_share,
+            "optimal_share_interval": list(self.optimal_interval),
         }
+        known = numbers if self.positions else dict.fromkeys(numbers)
+        return {"phase": self.phase, "positions": self.positions, **known}
 
 
 class EvaluatedMove(NamedTuple):

@@ -42,11 +42,9 @@ _BOARDS, _BOARDS_OF_SEVERAL = 4, 2
 
 
 def check_report_path(path: str | Path) -> Path:
-    """Check that a report can be written to a path, and return the path.
+    """Return the path of a report, whose suffix must be .html or .png, if it can be written.
 
-    Raises:
-        InvalidMatch: If the suffix is neither .html nor .png, the path is a folder, or it cannot be written.
-        MissingPackage: If matplotlib is not installed.
+    Raise InvalidMatch if not, or MissingPackage if matplotlib is not installed.
     """
     matplotlib_or_why()
     path = Path(path)

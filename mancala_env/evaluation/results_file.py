@@ -12,6 +12,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, Self
 
+from mancala_env._util.files import lock
 from mancala_env.errors import MancalaError
 
 
@@ -20,7 +21,15 @@ class InvalidResults(MancalaError):
 
 
 class LinesFile(ABC):
-    """A results file; a with statement opens, locks and reads it. With the path None nothing is stored."""
+    """A results file; a with statement opens, locks and reads it. With the path None nothing is stored.
+
+    Attributes:
+        formats: Valid values of the field `format` of a line.
+        kind: What the file contains and what else to name, in a message about an invalid line.
+    """
+
+    formats: tuple[int, ...]
+    kind: str
 
     def __init__(self, path: str | Path | None) -> None:
         self.path = None if path is None else Path(path)
@@ -35,7 +44,10 @@ class LinesFile(ABC):
             except OSError as error:
                 raise InvalidResults(f"cannot write results to {self.path}: {error.strerror}") from None
             try:
-                self._lock(self._file)
+                if not lock(self._file):
+                    raise InvalidResults(
+                        f"another process is writing {self.path}; wait for it or name another file"
+                    )
                 self._file.seek(0)
                 content = self._file.read()
                 whole = self._take_lines(content)
@@ -67,12 +79,8 @@ class LinesFile(ABC):
         return found
 
     @abstractmethod
-    def take(self, line: bytes, number: int) -> None:
-        """Parse a line of the file, counted from 1, and store its content.
-
-        Raises:
-            InvalidResults: If the line is invalid.
-        """
+    def take(self, fields: dict[str, Any]) -> None:
+        """Check and store the fields of a line; raise any ValueError, KeyError or TypeError if invalid."""
 
     def append_line(self, line: dict[str, Any]) -> None:
         """Append a line completely or not at all; `format` must be its first field.
@@ -96,23 +104,21 @@ class LinesFile(ABC):
                 raise OSError(error.errno, error.strerror, str(self.path)) from None
             raise
 
-    def _lock(self, file: FileIO) -> None:
-        try:
-            import fcntl
-        except ImportError:  # Windows lacks this lock: two processes would repeat the same work
-            return
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InvalidResults(
-                f"another process is writing {self.path}; wait for it or name another file"
-            ) from None
-
     def _take_lines(self, content: bytes) -> int:
         """Parse all complete lines and return their size in bytes."""
         whole = content[: content.rfind(b"\n") + 1]
         for number, line in enumerate(whole.splitlines(), 1):
-            self.take(line, number)
+            place = f"{self.path}, line {number}"
+            try:
+                fields = json.loads(line)
+                found = fields["format"]
+                if found in self.formats:
+                    self.take(fields)
+            except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+                raise InvalidResults(f"{place}: not a line of {self.kind}") from None
+            if found not in self.formats:
+                valid = " or ".join(map(str, self.formats))
+                raise InvalidResults(f"{place}: format {repr(found)[:80]}, not {valid}")
         half = content[len(whole) :]
         if not half.startswith(b'{"format"'[: len(half)]):
             raise InvalidResults(f"{self.path} is not a results file: its last line is not JSON")

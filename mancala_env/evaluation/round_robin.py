@@ -28,7 +28,7 @@ from mancala_env.evaluation.balanced_openings import openings_hash
 from mancala_env.evaluation.match_options import RoundRobinKeywords, RoundRobinOptions, ignored
 from mancala_env.evaluation.matches import MatchResult, num_pairs, play_openings, which_openings
 from mancala_env.evaluation.openings import OPENINGS, InvalidMatch, Openings, openings, openings_to_evaluate
-from mancala_env.evaluation.results_file import InvalidResults, LinesFile
+from mancala_env.evaluation.results_file import LinesFile
 from mancala_env.games.records import GameRecord, check_appendable, write_games
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.version import __version__
@@ -172,12 +172,7 @@ def _play(
 
 @dataclass
 class _Match:
-    """A match of P pairs and its games so far.
-
-    Attributes:
-        is_played: bool `[P]`, whether the games of an opening are finished.
-        margins: int16 `[P, 2]`, from the side of `key.first`.
-    """
+    """A match of P pairs; `margins` `[P, 2]` of pairs that `is_played` are from the side of `key.first`."""
 
     ruleset: Ruleset
     pairing: tuple[Entrant, Entrant]
@@ -252,13 +247,10 @@ def play_here(
     records: str | Path | None = None,
     on_record_error: Callable[[OSError], Any] | None = None,
 ) -> Iterator[tuple[Chunk, np.ndarray, float]]:
-    """Play chunks one after another in this process; see PlayChunks.
+    """Play chunks in this process, and append their games to the file `records`; see PlayChunks.
 
-    Args:
-        chunks: The chunks.
-        records: File of game records that the games of each chunk are appended to.
-        on_record_error: Called with the error if `records` cannot be written, for example on a full disk.
-            Later games are then played without being recorded. None to raise the error.
+    If the file cannot be written, for example on a full disk, `on_record_error` is called with the error, and
+    later games are not recorded. With None the error is raised.
     """
     for chunk in chunks:
         began, key = time.perf_counter(), chunk.key
@@ -313,6 +305,8 @@ def _gaps(found: np.ndarray, start: int, stop: int) -> Iterator[tuple[int, int]]
 class ResultsFile(LinesFile):
     """A results file of games, one JSON line per chunk. With the path None nothing is stored."""
 
+    formats, kind = (FORMAT, SET_FORMAT), "results; name another file"
+
     def __init__(self, path: str | Path | None) -> None:
         super().__init__(path)
         self._chunks: dict[MatchKey, list[tuple[int, np.ndarray]]] = {}
@@ -345,33 +339,20 @@ class ResultsFile(LinesFile):
             }
         )
 
-    def take(self, line: bytes, number: int) -> None:
-        """Parse a line of the file; see LinesFile."""
-        try:
-            fields: dict[str, Any] = json.loads(line)
-            if fields["format"] not in (FORMAT, SET_FORMAT):
-                raise InvalidResults(
-                    f"{self.path}, line {number}: format {repr(fields['format'])[:80]}, "
-                    f"not {FORMAT} or {SET_FORMAT}"
-                )
-            fields = {"opening_set": "all", "openings": ""} | fields
-            key = MatchKey(**{name: fields[name] for name in MatchKey._fields})
-            start, given = whole("start", fields["start"], 0, 2**40), np.array(fields["margins"])
-            if given.size and given.dtype.kind != "i":  # floats, NaN or texts
-                raise ValueError
-            margins = given.astype(np.int16).reshape(-1, 2)
-            is_valid = (
-                (given == margins.reshape(given.shape)).all()
-                and len(margins) == fields["stop"] - start
-                and key.opening_set in OPENINGS
-                and all(isinstance(part, str) or is_whole(part) for part in key)
-            )
-            if not is_valid:
-                raise ValueError
-        except InvalidResults:
-            raise
-        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-            raise InvalidResults(
-                f"{self.path}, line {number}: not a line of results; name another file"
-            ) from None
+    def take(self, fields: dict[str, Any]) -> None:
+        """Check and store the fields of a line; see LinesFile."""
+        fields = {"opening_set": "all", "openings": ""} | fields
+        key = MatchKey(**{name: fields[name] for name in MatchKey._fields})
+        start, given = whole("start", fields["start"], 0, 2**40), np.array(fields["margins"])
+        if given.size and given.dtype.kind != "i":  # floats, NaN or texts
+            raise ValueError
+        margins = given.astype(np.int16).reshape(-1, 2)
+        is_valid = (
+            (given == margins.reshape(given.shape)).all()
+            and len(margins) == fields["stop"] - start
+            and key.opening_set in OPENINGS
+            and all(isinstance(part, str) or is_whole(part) for part in key)
+        )
+        if not is_valid:
+            raise ValueError
         self._chunks.setdefault(key, []).append((start, margins))

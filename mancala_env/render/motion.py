@@ -47,13 +47,10 @@ class Step(NamedTuple):
 def steps(
     state: State, timeline: Timeline, seed_seconds: float = SEED_SECONDS, max_laps: int = MAX_LAPS_SHOWN
 ) -> list[Step]:
-    """Return the steps of a turn.
+    """Return the steps of a turn from the position before it, B = 1.
 
-    Args:
-        state: Position before the turn, B = 1.
-        timeline: The turn.
-        seed_seconds: Time that a seed takes to fall; other events take multiples of it.
-        max_laps: Most laps that are shown. Of a longer turn, the first laps and the last are shown.
+    A seed falls in `seed_seconds`; other events take multiples of it. Of a turn with more than `max_laps`,
+    the first laps and the last are shown.
     """
     left_out = range(max_laps, timeline.laps)
     shown: list[Step] = []

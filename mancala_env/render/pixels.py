@@ -40,16 +40,7 @@ class Frame(NamedTuple):
 
 
 def pixels_of(scene: Scene, *, width: int = WIDTH, theme: PixelTheme = "light") -> np.ndarray:
-    """Draw a scene as pixels.
-
-    Args:
-        scene: The picture.
-        width: Width in pixels; the height keeps the proportions.
-        theme: "light" or "dark".
-
-    Returns:
-        uint8 `[height, width, 3]`, red, green and blue.
-    """
+    """Draw a scene as pixels, uint8 `[height, width, 3]`, red, green and blue; the proportions are kept."""
     return np.asarray(image_of(scene, width=width, theme=theme)).copy()
 
 
@@ -64,14 +55,7 @@ def image_of(scene: Scene, *, width: int = WIDTH, theme: PixelTheme = "light") -
 
 
 def grid_of(scenes: Sequence[Scene], columns: int, *, width: int, theme: PixelTheme = "light") -> np.ndarray:
-    """Draw several scenes of one size as one picture, left to right and top to bottom.
-
-    Args:
-        scenes: The pictures.
-        columns: Number of pictures side by side.
-        width: Total width in pixels.
-        theme: "light" or "dark".
-    """
+    """Draw scenes of one size as one picture `width` pixels wide, left to right and top to bottom."""
     each = max(1, width // columns)
     drawn = [image_of(scene, width=each, theme=theme) for scene in scenes]
     rows = -(-len(drawn) // columns)

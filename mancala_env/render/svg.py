@@ -94,16 +94,9 @@ def animated(
     width: float | None = None,
     position: str = "",
 ) -> str:
-    """Write a turn as an animated SVG document that repeats.
+    """Write a turn as an animated SVG document that repeats; see :func:`svg_of` for `theme` and `width`.
 
-    Args:
-        ruleset: The ruleset.
-        state: Position before the turn, B = 1.
-        timeline: The turn.
-        after: Position after the turn, B = 1, which is shown without motion.
-        theme: As in :func:`svg_of`.
-        width: As in :func:`svg_of`.
-        position: The position before the turn as text; see :func:`svg_of`.
+    `state` and `position` are before the turn. `after`, B = 1, is shown without motion.
     """
     return _Film(ruleset, state, timeline, after).svg(theme, width, position)
 
@@ -243,11 +236,7 @@ class _Film:
         return f'<g fill="var(--m-seed)" stroke="var(--m-seed_edge)">{"".join(resting + moving)}</g>'
 
     def _moves(self) -> list[tuple[_Point, list[tuple[float, _Point]]]]:
-        """Follow every seed.
-
-        Returns:
-            The final position of each seed, and its positions at the begin and end of each move.
-        """
+        """Return the final position of each seed, and its positions at the begin and end of each move."""
         heaps: list[dict[int, int]] = []  # the seed at each occupied place
         position: list[_Point] = []
         for heap, number in enumerate(_heaps_in(self.state)):
@@ -280,12 +269,7 @@ class _Film:
         return f"{_n2(100 * seconds / self.seconds)}%"
 
     def _track(self, values: Sequence[tuple[float, _Value]], draw: Callable[[_Value], str]) -> str:
-        """Draw each of several values while it holds.
-
-        Args:
-            values: The begin of each period in seconds, and the value from then on.
-            draw: Function that draws a value.
-        """
+        """Draw each value from its begin in seconds until the next one begins."""
         periods: dict[_Value, list[tuple[float, float]]] = {}
         begins = [begin for begin, _ in values]
         for (begin, value), end in zip(values, [*begins[1:], self.seconds], strict=True):

@@ -18,19 +18,9 @@ import numpy as np
 
 from mancala_env._util.archives import ArrayFormat, InvalidArchive, read_arrays
 from mancala_env._util.package_data import bundled_file_of, rulesets_with
+from mancala_env.engine.holdout import children
 from mancala_env.engine.jit.decorator import kernel
-from mancala_env.engine.state import (
-    NORTH,
-    NUM_COLUMNS,
-    RUNNING,
-    SOUTH,
-    TERRITORY_COLUMN,
-    encode,
-    hole_of,
-    load,
-    save,
-)
-from mancala_env.engine.turn import legal_holes, play_turn
+from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, TERRITORY_COLUMN, encode, load
 from mancala_env.errors import MancalaError
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
@@ -59,23 +49,6 @@ def _write_keys(rules, games, keys):
         keys[b] = board_key(rules, load(games, b))
 
 
-@kernel
-def _write_turns(rules, games, afters):
-    """Write every running game one turn after `games` to `afters`; return their number."""
-    n = 0
-    for b in range(len(games)):
-        game = load(games, b)
-        holes = legal_holes(rules, game)
-        for action in range(2 * rules.width):
-            hole = hole_of(rules, game.player, action)
-            if (holes >> hole) & 1:
-                after = play_turn(rules, game, hole)[0]
-                if after.end == RUNNING:
-                    save(afters, n, after)
-                    n += 1
-    return n
-
-
 def keys_of(ruleset: Ruleset, games: np.ndarray) -> np.ndarray:
     """Return the keys of running games in books, uint64 `[B]`."""
     keys = np.empty(len(games), np.uint64)
@@ -101,7 +74,7 @@ def opening_positions(ruleset: Ruleset, turns: int, most: int | None = None) -> 
         if most is not None and len(known) > most:
             break
         afters = np.zeros((len(level) * ruleset.num_holes, NUM_COLUMNS), np.uint64)
-        level = afters[: _write_turns(encode(ruleset), level, afters)]
+        level = afters[: children(encode(ruleset), level, afters)]
         keys = keys_of(ruleset, level)
         first = np.sort(np.unique(keys, return_index=True)[1])
         first = first[~np.isin(keys[first], known)]

@@ -239,11 +239,7 @@ def read_config(
 
 
 def _resumed_folder(options: argparse.Namespace) -> Path | None:
-    """Return the folder of `--resume`, if any.
-
-    Raises:
-        InvalidConfig: It is not the folder of a run, or another option excludes it.
-    """
+    """Return the folder of `--resume`, if any, which must be that of a run."""
     if options.resume is None:
         return None
     if options.configuration is not None:

@@ -39,15 +39,9 @@ class Searched(NamedTuple):
 
 
 def ends_of(rewards: np.ndarray, dones: np.ndarray, players: np.ndarray) -> np.ndarray:
-    """Return the outcome of the game of each step of a rollout.
+    """Return South's reward at the end of the game of each step, float32 `[T, B]`; NaN if it is not over.
 
-    Args:
-        rewards: float32 `[T, B]`, rewards of the players of the steps.
-        dones: bool `[T, B]`, whether the step ended its game.
-        players: int8 `[T, B]`, players of the steps.
-
-    Returns:
-        float32 `[T, B]`, South's reward at the end of the step's game; NaN if it is not over.
+    The arguments, `[T, B]`, are the players of the steps, their rewards, and whether the step ended its game.
     """
     souths = np.where(players == SOUTH, rewards, -rewards)
     ends, end = np.empty(rewards.shape, np.float32), np.full(rewards.shape[1], np.nan, np.float32)
@@ -98,13 +92,9 @@ class Replay:
         self._waiting, self._waiting_rows = self.examples.select(np.arange(0)), np.arange(0)
 
     def add(self, searched: Searched, steps: np.ndarray, rows: np.ndarray, ends: np.ndarray) -> None:
-        """Add positions of a rollout; all positions of games that it ended become examples.
+        """Add N positions of a rollout; all positions of games that it ended become examples.
 
-        Args:
-            searched: N positions of the rollout.
-            steps: int `[N]`, their steps in the rollout.
-            rows: int `[N]`, their games.
-            ends: Outcomes of the rollout's games, from :func:`ends_of`.
+        `steps` and `rows` `[N]` are their steps and games in the rollout; `ends` is from :func:`ends_of`.
         """
         # Waiting positions belong to the games that were running when the rollout began.
         end = np.concatenate([ends[0, self._waiting_rows], ends[steps, rows]])

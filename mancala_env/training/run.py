@@ -91,9 +91,6 @@ def check_agents(config: TrainConfig, resumed: Path | None = None) -> None:
 
     The observation must exist for the ruleset, too. A resumed folder may be from an untrusted source, so its
     configuration must not name agents that run Python files.
-
-    Raises:
-        MancalaError: An agent or the observation is invalid.
     """
     observations.version(config.network.observation, config.game)
     for spec in (*config.pool.opponents, config.distillation.spec, config.expert.spec):

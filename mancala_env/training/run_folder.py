@@ -29,17 +29,12 @@ from pathlib import Path
 
 from mancala_env import observations
 from mancala_env._util.archives import InvalidArchive, first_line, opened
-from mancala_env._util.files import write_whole
+from mancala_env._util.files import lock, write_whole
 from mancala_env.errors import MancalaError
 from mancala_env.networks.checkpoint import IDENTITY_MEMBER, Identity, InvalidCheckpoint, read_identity
 from mancala_env.training.config import CONFIG_FILE, TrainConfig
 from mancala_env.training.ppo import SelfPlayPPO
 from mancala_env.training.training_state import PROGRESS_MEMBER, ProgressMade
-
-try:
-    import fcntl
-except ImportError:  # not on Windows, where the folder is not locked
-    fcntl = None
 
 _LIBRARIES = ("mancala-env", "torch", "stable-baselines3", "sb3-contrib", "numba", "numpy")
 FINAL, BEST, METRICS = "final.zip", "best.zip", "metrics.jsonl"
@@ -131,21 +126,16 @@ class RunFolder:
         Raises:
             RunFolderError: Another process trains here; the message names it.
         """
-        if fcntl is None:
-            yield
-            return
         path = self.path / "lock"
         with writing(path):
             file = path.open("a+")
         with file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
+            if not lock(file):
                 file.seek(0)
                 raise RunFolderError(
                     f"process {file.read().strip() or 'unknown'} is training in {self.path}; wait until it "
                     "has ended, or train in another folder (--name)"
-                ) from error
+                )
             file.truncate(0)
             file.write(f"{os.getpid()} on {platform.node()}")
             file.flush()

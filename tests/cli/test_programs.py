@@ -18,8 +18,8 @@ from mancala_env.solver.book import UNKNOWN, Book
 from mancala_env.training import run as train
 from mancala_env.training import value_growth
 from mancala_env.training.config import configs_folder, read_config
-from mancala_env.training.rllib import cluster_run as rllib_train
 from tools import make_book, make_ladders, make_page_files, make_positions
+from training import cluster_run as rllib_train
 from training.experiments import ceiling, compare, figures, tune
 
 ROOT = Path(__file__).parents[2]

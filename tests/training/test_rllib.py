@@ -46,7 +46,6 @@ from mancala_env.networks.checkpoint import read_identity
 from mancala_env.networks.policy import NetworkConfig
 from mancala_env.observations import ObservationKind
 from mancala_env.training.config import CONFIGS, InvalidConfig, read_config
-from mancala_env.training.rllib import cluster_run as rllib_train
 from mancala_env.training.rllib.algorithm import (
     SHARED,
     algorithm_config,
@@ -57,6 +56,7 @@ from mancala_env.training.rllib.algorithm import (
 from mancala_env.training.rllib.cluster_config import RayConfig
 from mancala_env.training.run_folder import RunFolder
 from mancala_env.training.training_state import read_learned
+from training import cluster_run as rllib_train
 
 LAYLI = rulesets.lookup("layli_goobalay")
 BOARD = NetworkConfig(observation="board", hidden=16, layers=1, seed_levels=4)

@@ -33,17 +33,11 @@ def run_in_slices(
     most: int | None = None,
     is_cancelled: Event | None = None,
 ) -> None:
-    """Call work(start, stop) for slices that cover range(size), on threads.
+    """Call work(start, stop) for slices of at least `fewest` games that cover range(size), on threads.
 
-    After an exception, such as that of Ctrl-C, no slice is running when the caller gets it.
-
-    Args:
-        work: Function of a slice, or of one piece of it after the other.
-        size: Number of games.
-        num_threads: Most threads.
-        fewest: Fewest games of a slice.
-        most: Most games of a piece; None: a whole slice. Python handles no signal while a piece runs.
-        is_cancelled: Set after an exception, for long work that checks it.
+    A slice is worked on in pieces of at most `most` games; None: as a whole. Python handles no signal while a
+    piece runs. After an exception, such as that of Ctrl-C, `is_cancelled` is set, for long work that checks
+    it, and no slice is running when the caller gets the exception.
     """
     slices = max(1, min(num_threads, size // fewest))
     if slices == 1 and most is None:
