@@ -19,7 +19,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mancala_env._util.checks import suggestion
 from mancala_env._util.command_line import Parser, in_one_line, needing, refuse
 from mancala_env.cli import benchmark, evaluate, play, replay, rulesets, serve, show, solve, speed
 from mancala_env.cli.options import PROGRAM

@@ -13,6 +13,7 @@ from gymnasium.wrappers import vector as vector_wrappers
 from mancala_env import IllegalMove, InvalidPosition, Position, agents, rulesets
 from mancala_env.agents import Agent
 from mancala_env.engine.episode import MAX_ROUNDS
+from mancala_env.envs import kernels
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.opponents import Duel
 from mancala_env.envs.options import EnvOptions, UnknownOption
@@ -600,21 +601,15 @@ def test_a_draw_has_no_winner_and_no_reward(name, reward):
 
 
 def test_the_other_seat_is_taken_after_every_episode():
-    duel = Duel(
-        LAYLI,
-        4,
-        opponents=[agents.make("greedy", LAYLI)],
-        seat="other",
-        observer=Observer(LAYLI),
-        autoreset=True,
-        num_threads=1,
-    )
+    options = EnvOptions(ruleset=LAYLI, opponent="greedy")
+    duel = Duel(options, 4, autoreset=True, alternates_seats=True, num_threads=1)
     duel.reset(list(range(4)))
     assert duel.seats.tolist() == [1, 0, 1, 0]
     seats, ends = duel.seats, np.zeros(4, np.int64)
     while ends.min() < 3:
         duel.step(duel.legal_mask.argmax(axis=1))
-        np.testing.assert_array_equal(duel.last_seats[duel.done], seats[duel.done])
+        last_seats = duel.results[:, kernels.LAST_SEAT]
+        np.testing.assert_array_equal(last_seats[duel.done], seats[duel.done])
         seats = np.where(duel.done, 1 - seats, seats)
         np.testing.assert_array_equal(duel.seats, seats)
         ends += duel.done

@@ -71,28 +71,6 @@ _IN_COMMON = {
 }
 
 
-def train_or_resume(config: TrainConfig, console: Console) -> tuple[RunFolder, Path, str | None]:
-    """Train in the folder of the configuration's name; a run that exists there is resumed.
-
-    Returns:
-        The run's folder, and what :func:`train` returns.
-
-    Raises:
-        InvalidConfig: The folder holds a run with other settings.
-    """
-    place = Path(config.folder) / str(config.name)
-    if (place / CONFIG_FILE).is_file():
-        before = flat(TrainConfig().as_dict()) | read_file(place / CONFIG_FILE)
-        for name, value in flat(config.as_dict()).items():
-            if name not in _MAY_DIFFER and not name.startswith("evaluation.") and before[name] != value:
-                raise InvalidConfig(
-                    f"{place} holds a run with {name} {before[name]}, not {value}; name another --folder"
-                )
-    run = RunFolder(place) if place.is_dir() else RunFolder.create(config)
-    checkpoint, stopped_by = train(config, run, console, resume=bool(run.saved()))
-    return run, checkpoint, stopped_by
-
-
 def options(text: str, option: str) -> list[str]:
     """Parse a change of a configuration into arguments of mancala train.
 
