@@ -1,4 +1,4 @@
-"""python -m mancala_env: the same as `mancala`."""
+"""Run the command line: ``python -m mancala_env`` does the same as ``mancala``."""
 
 import sys
 

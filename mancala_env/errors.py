@@ -1,4 +1,7 @@
-"""Exceptions for invalid input: subclasses of ValueError whose messages name the value and what is valid."""
+"""Exceptions for invalid input.
+
+All are subclasses of ValueError. A message contains the invalid value and says what is valid.
+"""
 
 import difflib
 from collections.abc import Iterable
@@ -33,7 +36,7 @@ def did_you_mean(word: object, known: Iterable[str], cutoff: float = 0.6) -> str
 def printable(text: str) -> str:
     r"""Return a text with all non-printable characters escaped, such as ``\x1b``.
 
-    Texts of untrusted files may contain control sequences that move a terminal's cursor or change its title.
+    Text from untrusted files may contain control sequences that move a terminal's cursor or change its title.
     """
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text

@@ -18,8 +18,8 @@ __all__ = ["env", "raw_env"]
 
 
 class raw_env(MancalaAEC):
-    """Gabata: a relay game. A fourth seed on the opponent's side makes the hole a weg of the player, whose
-    seeds count for its owner (docs/rules.md).
+    """Gabata: a relay game. A fourth seed in a hole on the opponent's side makes the hole the player's weg.
+    No one sows from a weg, and its seeds count for its owner (docs/rules.md).
 
     Rulesets: ``gabata_i`` (the default), ``gabata_five_holes``, ``gabata_seven_holes``, ``gabata_3``,
     ``ludii_gabata_i``, ``ludii_gabata_five_holes``, ``ludii_gabata_seven_holes``, or your own with
@@ -27,9 +27,9 @@ class raw_env(MancalaAEC):
 
     ## Action Space
     ``Discrete(A)``: the hole to sow from, seen from the agent in sowing order. Actions 0 to W-1 are their own
-    row. A is W for one round. It is 2W for more, because holes of the opponent's row can become the agent's
-    territory. Empty holes, wegs and holes of the other agent are masked. An agent without a legal hole
-    passes: the other one is selected.
+    row of W holes. A is W for one round. It is 2W for several rounds, because holes of the opponent's row can
+    become the agent's territory. Empty holes, wegs and holes of the other agent are masked. An agent without
+    a legal hole passes, and the other agent moves again.
 
     ## Starting State
     Four seeds in every hole, and empty stores. In ``gabata_3`` the forced opening has been played, and the

@@ -1,7 +1,7 @@
 """Rulesets as data: the rule options, and the catalogue of docs/rules.md.
 
-A :class:`Ruleset` is a set of rule options. The engine reads the options and never the name, so your own
-ruleset plays, trains and solves like those of the catalogue.
+A :class:`Ruleset` is a set of rule options. The engine reads the options and never the name. So you can play,
+train on and solve your own ruleset like those of the catalogue.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -18,7 +18,7 @@ Opening = Literal["free", "rightmost", "eights"]
 
 MIN_ROW_WIDTH, MAX_ROW_WIDTH = 2, 12
 STALL_LIMIT = 50
-"""Turns in a row without a change in the number of free seeds that end a round (RULES 4)."""
+"""A round ends after this many turns in a row without a change in the number of free seeds (RULES 4)."""
 # A hole is one byte of the engine's board, so no hole may ever hold more.
 MAX_TOTAL_SEEDS = 255
 
@@ -77,14 +77,15 @@ class Ruleset:
             depends on it except a player's *rightmost* hole: the last hole of their row in sowing order if
             anticlockwise, else the first.
         landing: Effect of the last seed of a lap. ``"uur"``: in an empty hole of the player's own it captures
-            the opposite seeds, and three opposite seeds make two uur. ``"pair"``: the fourth seed in a hole
-            on the opponent's side takes the hole and its opposite. ``"weg"``: it takes the hole.
+            the opposite seeds, or makes two uur if there are three. ``"pair"``: as the fourth seed in a hole
+            on the opponent's side it takes that hole and the opposite one. ``"weg"``: it takes only that
+            hole.
         captures_last: Whether an ``"uur"`` capture includes the last sown seed.
         owns_on: Side on which a ``"weg"`` can be made.
         ransoms_empty: Whether a last seed in an *empty* owned hole of the opponent is won (``"pair"`` and
             ``"weg"``) or stays there.
-        round_end: Condition that ends a round: the player to move, either player, or both players without a
-            legal hole. With ``"both_stuck"`` a player without one passes.
+        round_end: Who must be without a legal hole for a round to end: the player to move, either player, or
+            both. With ``"both_stuck"`` a player without a legal hole passes.
         match: Setup of the next round (RULES 5): ``"single"`` has none, ``"mirror"`` as in Layli Goobalay,
             ``"loan"`` as in Leyla, ``"territory"`` as in Gabata.
         opening: ``"free"``; ``"rightmost"``: South's first turn starts from the rightmost hole;
@@ -129,7 +130,7 @@ class Ruleset:
 
     @property
     def max_turns(self) -> int:
-        """A bound on the turns of a round: 50 times the number of seeds, such as 2,400.
+        """Upper bound on the number of turns in a round: 50 times the number of seeds.
 
         The number of seeds in free holes never rises, and a round ends after 50 turns that do not change it
         (RULES 4).
@@ -318,7 +319,7 @@ _CATALOGUE = {
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all rulesets in the catalogue: first those of written sources, then Ludii's."""
+    """Return the names of all rulesets in the catalogue: rules from written sources, then Ludii's."""
     return tuple(_CATALOGUE)
 
 

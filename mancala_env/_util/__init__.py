@@ -5,8 +5,8 @@
 | `checks` | argument checks of the public API: whole numbers, choices, masks, seeds |
 | `command_line` | the parser of all commands, one-line errors and exit statuses |
 | `settings`, `plain_yaml` | settings with ranges as fields of dataclasses; YAML files of them |
-| `files` | files that are written whole or not at all |
+| `files` | atomic writes of files |
 | `archives`, `tensors` | zip and npz files, and safetensors files, read within size limits |
 | `package_data` | paths of the bundled data files |
-| `output_streams`, `stop_signals` | output without a reader; SIGTERM and SIGHUP handled like Ctrl-C |
+| `output_streams`, `stop_signals` | output to a closed pipe; SIGTERM and SIGHUP handled like Ctrl-C |
 """

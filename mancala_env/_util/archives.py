@@ -117,7 +117,7 @@ def opened(path: str | Path) -> Iterator[Archive]:
 
 
 class ArrayFormat(NamedTuple):
-    """The required type of an array, such as "int16", and length of each axis; None for any length."""
+    """The required type of an array, such as "int16", and the length of each axis; None for any length."""
 
     dtype: str
     shape: tuple[int | None, ...]
@@ -126,7 +126,7 @@ class ArrayFormat(NamedTuple):
 def read_arrays(
     file: Path | Traversable, wanted: Mapping[str, ArrayFormat], most: int = _MOST_NUMBERS
 ) -> dict[str, np.ndarray]:
-    """Return arrays of an npz file that has at most `most` bytes, and so has each array.
+    """Return arrays of an npz file; the file and each array may have at most `most` bytes.
 
     Raise InvalidArchive if it is not an npz file, is too large, or an array is missing or of another format.
     """

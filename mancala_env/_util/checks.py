@@ -31,7 +31,7 @@ def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
 
 
 def several(name: str, value: Any, meaning: str, size: int | None = None) -> list[Any]:
-    """Return the elements of an iterable that is not a text, `size` of them or any number.
+    """Return the elements of an iterable that is not a text; `size` is their required number, None for any.
 
     For another value raise InvalidArgument; the message says that it must be `meaning`.
     """
@@ -50,7 +50,7 @@ def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:
 
 
 def truth(name: str, value: Any) -> bool:
-    """Return a value that is True or False; raise InvalidArgument for others, such as the text "no"."""
+    """Return a value that is True or False; raise InvalidArgument for other values, such as "no"."""
     if not isinstance(value, bool | np.bool_):
         raise InvalidArgument(f"{name} must be True or False, not {value!r}")
     return bool(value)

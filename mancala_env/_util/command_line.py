@@ -1,11 +1,11 @@
 """The argument parser of all commands, and their error reports: one line and an exit status.
 
 The line goes to standard error. It begins with the program's name and says what would be valid. Any other
-exception is a bug of this package and prints a traceback. A program continues if its output loses its reader.
+exception is a bug of this package and prints a traceback. A program continues if its output pipe is closed.
 
 | exit status | reason |
 |---|---|
-| 2 | invalid input, an unreadable or unwritable file, an extra that is not installed |
+| 2 | invalid input, an unreadable or unwritable file, an optional dependency that is not installed |
 | 130, 143, 129 | Ctrl-C, SIGTERM, SIGHUP |
 
 All commands use argparse: it needs no installation, loads in 10 ms, and reports an error in one line.
@@ -32,13 +32,13 @@ BAD_INPUT, INTERRUPTED = 2, 130
 """Exit statuses after invalid input and after Ctrl-C."""
 _SIGNALLED = 128
 SUPPRESS = argparse.SUPPRESS
-"""Default of an option that is absent from the parsed result unless it is given."""
+"""Default of an option that appears in the parsed result only if the user gives it."""
 
 _Arguments = ParamSpec("_Arguments")
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, with a message about the work that is saved."""
+    """Ctrl-C, with a message that says which work is saved."""
 
 
 def say(program: str, message: str) -> None:
@@ -188,7 +188,7 @@ def pip_command(extra: str) -> str:
 
 @contextmanager
 def needing(what: str, extra: str | None, package: str | None = None) -> Iterator[None]:
-    """Turn a failed import within a with statement into an error with the pip command.
+    """Turn a failed import within a with statement into an error that contains the pip command.
 
     >>> with needing("training", "train"):
     ...     import mancala_env.training.run

@@ -32,7 +32,7 @@ class _Tried(Exception):
 
 
 def check_can_be_written(path: str | Path) -> None:
-    """Create a file's temporary file and remove it; raise OSError if that fails, as for a long name."""
+    """Create and remove a file's temporary file; raise OSError if that fails, for example for a long name."""
     with suppress(_Tried), written_whole(path):
         raise _Tried
 
@@ -45,9 +45,9 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
 
 @contextmanager
 def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file that replaces `path` at the end of a with statement, unless an exception leaves it.
+    """Open a file that replaces `path` at the end of a with statement, unless it raises an exception.
 
-    Until then the file is ``.NAME.*.part`` in the same folder. Symbolic links stay links, and a replaced file
+    Until then the file is ``.NAME.*.part`` in the same folder. Symbolic links are kept, and a replaced file
     keeps its permissions. If the file cannot be written, an existing file is unchanged.
     """
     target = Path(path).resolve()

@@ -1,7 +1,7 @@
-"""Standard output and error that drop what they cannot print.
+"""Standard output and error that drop text they cannot write.
 
-The reader of a pipe may end (`mancala train | head -1`), a terminal may close, the disk of a log may be full.
-The program then continues, because its results are files.
+The reader of a pipe may end (`mancala train | head -1`), a terminal may close, or the disk of a log may be
+full. The program then continues, because its results are files.
 """
 
 import errno
@@ -16,7 +16,7 @@ _NO_READER = (errno.EPIPE, errno.EIO, errno.ENXIO, *([errno.EINVAL] if os.name =
 
 
 class OutputStream:
-    """A text stream that drops what it cannot write."""
+    """A text stream that drops text it cannot write."""
 
     def __init__(self, stream: Any) -> None:
         """Wrap a stream; from now on it escapes characters that it cannot encode."""
@@ -66,7 +66,7 @@ def is_read() -> bool:
 
 @contextmanager
 def lasting_output() -> Iterator[list[OutputStream]]:
-    """Wrap `sys.stdout` and `sys.stderr` in a with statement, unless they are; yields the wrapped ones."""
+    """Wrap `sys.stdout` and `sys.stderr` in a with statement unless already wrapped; yield the streams."""
     before = {name: getattr(sys, name) for name in ("stdout", "stderr")}
     wrapped = {
         name: OutputStream(stream)

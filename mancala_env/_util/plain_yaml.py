@@ -2,7 +2,7 @@
 
 PyYAML's BaseLoader reads them, and :mod:`mancala_env._util.settings` parses the texts. So YAML 1.1 does not
 reinterpret 1:30, 010, no or 2026-11-26, and a file cannot create Python objects. Duplicate keys are errors,
-because PyYAML would drop the first value. Aliases are errors, because a short file could expand without end.
+because PyYAML would drop the first value. Aliases are errors, because a short file could expand to any size.
 """
 
 from typing import Any

@@ -1,8 +1,8 @@
-"""Settings as fields of dataclasses, with default, range and description of each.
+"""Settings as fields of dataclasses, each with a default, a range and a description.
 
 The checks, the options of a program and a YAML file of all defaults are derived from the fields. A field
 whose value is a dataclass is a group; its settings are named `group.name`. Ranges are checked by hand,
-because dataclasses and argparse cannot, and pydantic would be a dependency for 60 lines.
+because dataclasses and argparse cannot check them, and pydantic would be a dependency for 60 lines.
 """
 
 import dataclasses
@@ -56,7 +56,7 @@ class Meaning:
 
 
 class Setting(NamedTuple):
-    """A setting: its dotted name, type, default (of an instance: value) and description."""
+    """A setting: its dotted name, type, default (in an instance, its value) and description."""
 
     name: str
     kind: Any
@@ -101,7 +101,7 @@ def setting(text: str, default: Any = MISSING, **limits: Any) -> Any:
 
 
 def settings_of(settings: Any, prefix: str = "") -> Iterator[Setting]:
-    """Yield the settings of an instance, or of a dataclass with its defaults; those of groups, too."""
+    """Yield the settings of an instance, or of a dataclass with its defaults, including those in groups."""
     instance = settings() if isinstance(settings, type) else settings
     hints = get_type_hints(type(instance))
     for each in fields(instance):
@@ -183,7 +183,7 @@ def from_text(setting: Setting, text: str) -> Any:
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Flatten nested plain data to values by dotted name; empty groups vanish."""
+    """Flatten nested plain data to values by dotted name; empty groups are dropped."""
     found: dict[str, Any] = {}
     for key, value in values.items():
         found |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}

@@ -1,7 +1,7 @@
 """SIGTERM and SIGHUP, handled like Ctrl-C.
 
-`kill`, job queues and machines that shut down send SIGTERM; a terminal that closes sends SIGHUP. By default
-both end Python at once, and a program could not save its work.
+`kill`, job queues and machines that shut down send SIGTERM. A terminal that closes sends SIGHUP. By default
+both end Python at once, so a program cannot save its work.
 """
 
 import signal
@@ -16,7 +16,7 @@ STOP_SIGNALS = [each for each in signal.Signals if each.name in ("SIGINT", "SIGT
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP, its `number`; an `except KeyboardInterrupt` handles it, too."""
+    """SIGTERM or SIGHUP, with its `number`; `except KeyboardInterrupt` also catches it."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ def is_ignored(number: signal.Signals) -> bool:
 
 @contextmanager
 def handled(handlers: dict[signal.Signals, Callable[[int, FrameType | None], Any]]) -> Iterator[None]:
-    """Handle signals within a with statement; outside the main thread, where Python cannot, do nothing."""
+    """Handle signals within a with statement; do nothing outside the main thread, where Python cannot."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,8 +1,8 @@
 """Safetensors files: named float32 arrays and metadata texts, read within size limits.
 
-The safetensors library reads the files. Sizes are checked by hand before that, because the library accepts
-headers of 100 MB and files of any size. :func:`pack` writes the files by hand, because the library writes the
-texts in random order, and networks are identified by the hash of their file.
+The safetensors library reads the files. Sizes are checked by hand first, because the library accepts headers
+of 100 MB and files of any size. :func:`pack` writes the files by hand. The library writes the texts in random
+order, but the hash of a file identifies its network.
 """
 
 import json
@@ -52,7 +52,7 @@ def texts_of(path: str | Path) -> dict[str, str]:
 
 
 def unpack(path: str | Path, most: int) -> dict[str, np.ndarray]:
-    """Return the arrays of a safetensors file, float32, of at most `most` bytes together.
+    """Return the float32 arrays of a safetensors file, of at most `most` bytes in total.
 
     Raise InvalidTensors if the file does not exist, is damaged, is too large, or holds another type.
     """

@@ -6,8 +6,8 @@
 | `registry` | specs, and the table of agents that they make |
 | `scripted` | random and greedy |
 | `searchers` | minimax, mcts, and both with a value network |
-| `match` | match+mcts, and the match values it plays for |
-| `network` | trained networks: their best action, a sample, or a search with them |
+| `match` | match+mcts: tree search that maximises the probability of winning the match |
+| `network` | trained networks: the most probable action, a sampled action, or a search |
 | `perfect` | perfect play by the solver, with or without traps |
 | `user` | agents from your function, model or file |
 | `torch_threads` | a limit on the threads of torch while an agent runs |

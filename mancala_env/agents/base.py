@@ -34,8 +34,8 @@ class Agent(ABC):
     once.
 
     Attributes:
-        spec: Text that makes this agent, and its name in tables.
-        filed_as: Key of its results where that differs from `spec`; :func:`make` sets it.
+        spec: Text from which :func:`make` makes this agent, and its name in tables.
+        filed_as: Key of its results if it differs from `spec`; :func:`make` sets it.
         ruleset: Ruleset it plays.
         num_threads: CPU threads it may use.
     """
@@ -55,7 +55,7 @@ class Agent(ABC):
 
     @property
     def entrant(self) -> str:
-        """Key of its results. Agents that may play differently have different keys."""
+        """Key of the agent's results. Agents that may play differently have different keys."""
         return self.filed_as or self.spec
 
     def seed(self, seed: int | None) -> None:
@@ -74,8 +74,8 @@ class Agent(ABC):
 
         Raises:
             IllegalMove: A game is over.
-            InvalidPosition: The array has another shape or type, or a game is impossible in the ruleset, such
-                as one of another board. The fastest agents, random and greedy, do not validate games.
+            InvalidPosition: The array has another shape or type, or a game is impossible in the ruleset.
+                The fastest agents, random and greedy, do not validate games.
         """
 
     def check_rounds(self, rounds: Rounds) -> None:  # noqa: B027  (most agents accept all rounds)
@@ -105,10 +105,10 @@ class Agent(ABC):
         return np.array(games, np.uint64, order="C")
 
     def act_seeded(self, games: np.ndarray, seeds: np.ndarray) -> np.ndarray:
-        """Choose an action in each game by its own seed; the agent's generator does not change.
+        """Choose an action in each game with the game's own seed; the agent's generator does not change.
 
-        So one agent can play in several environments that do not affect each other. Draws of
-        :meth:`random_seeds` depend on the seed of each game alone. Other draws depend on the first seed.
+        So one agent can play in several environments without affecting their games. Draws of
+        :meth:`random_seeds` depend only on the seed of each game. Other draws depend on the first seed.
 
         Args:
             games: Games as in :meth:`act`.

@@ -122,7 +122,7 @@ def read_values(file: str | Path, ruleset: Ruleset) -> np.ndarray:
     The value can fall as the count grows, because another count can set up a worse round.
 
     Raises:
-        NoMatchValues: The file cannot be read, holds no match values or those of other rules, or the ruleset
+        NoMatchValues: The file cannot be read, has no match values, or is of another ruleset; or the ruleset
             has no match.
     """
     _check_match(ruleset)
@@ -152,7 +152,7 @@ def _check_match(ruleset: Ruleset) -> None:
 
 
 class MatchMctsAgent(MctsAgent):
-    """mcts with match values as results of rounds."""
+    """Play like mcts, with match values instead of margins as the results of rounds."""
 
     def __init__(
         self, ruleset: str | Ruleset, budget: Budget, table: str | Path, **settings: Unpack[AgentSettings]

@@ -26,7 +26,7 @@ from mancala_env.search.puct import MARGIN_SHARE, reward_of
 
 
 class CheckpointAgent(Agent):
-    """Play the action with the highest logit of a network; the lowest of equal actions.
+    """Play the action with the highest logit of a network; of equal actions, the one with the lowest number.
 
     Attributes:
         identity: Metadata of the checkpoint.
@@ -93,7 +93,7 @@ class CheckpointAgent(Agent):
 
 
 class SamplingAgent(CheckpointAgent):
-    """Draw each action with its probability by the network: weaker, but with varied games."""
+    """Sample actions from the network's policy. The play is weaker, but the games vary."""
 
     def act(self, games: np.ndarray) -> np.ndarray:
         logits, _ = self.evaluate(games)
@@ -114,7 +114,7 @@ class PolicyMctsAgent(PuctAgent, CheckpointAgent):
         CheckpointAgent.__init__(self, ruleset, path, **settings)
         self.budget = budget
         selfplay = self.identity.config.get("selfplay")
-        # The values are those of outcomes, or of margins over all seeds.
+        # Values predict rewards: outcomes, or margins divided by the number of seeds.
         self._margin_share = float(isinstance(selfplay, dict) and selfplay.get("reward") == "margin")
         if self.identity.value_network is not None:
             self._network = load_value_weights(path, self.identity).packed()

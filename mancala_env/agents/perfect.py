@@ -22,14 +22,14 @@ from mancala_env.solver import OutOfTime, Solver
 
 MEMORY_MB = 512.0
 """Most megabytes of an agent's table, allocated as it fills."""
-# The least size serves a hundred positions. With little time the table is small, since clearing it is slow.
+# The minimum size is enough for a hundred positions. If time is short, the table is small to clear it fast.
 _LEAST_MB, _MB_A_SECOND = 16.0, 1600.0
-# Share and limit of the time for a search, where the solver proves too little. The search cannot be
+# Share and limit of the time for the fallback search, which runs if the solver finds no proof. It cannot be
 # cancelled.
 _SEARCH_SHARE, _MOST_SEARCH_SECONDS = 0.5, 1.0
-# Number of tree searches that reply for the fallible opponent of the traps, and simulations of each.
+# Number of tree searches that predict the fallible opponent's replies, and simulations of each.
 _SEARCHES, _SIMULATIONS = 8, 200
-# Weight of the mean loss of all replies: other opponents may err where those searches do not.
+# Weight of the mean loss of all replies: other opponents make other mistakes than the searches.
 _ANY_SHARE = 0.02
 # Own turns to look ahead for traps, and the number of searched positions that ends the look-ahead.
 _TURNS, _MOST_SEARCHED = 3, 100
@@ -40,14 +40,13 @@ _EQUAL = 1e-9
 class PerfectAgent(Agent):
     """Play an optimal action, each with equal probability.
 
-    The opening book answers at once. Elsewhere the solver does, which keeps its table between calls.
-    Positions with many free seeds can take minutes or hours, above all on long boards and in the Gabata
-    games.
+    Positions in the opening book need no search. All others are solved; the solver keeps its table between
+    calls. Positions with many free seeds can take minutes or hours, especially on long boards and in Gabata.
 
-    ``perfect:0.5s`` gives each position half a second. If no action is proved optimal in that time, it plays
-    the choice of a search with a value network (without a bundled network, by the count). If that choice is
-    proved not optimal, it plays an action with the best lower bound. Either may be a mistake, and the seed
-    does not determine the action.
+    ``perfect:0.5s`` limits each position to half a second. If no action is proved optimal in that time, it
+    plays the choice of a minimax search. This search evaluates positions with the bundled value network or,
+    without one, with the count. If the choice is proved not optimal, the agent plays an action with the best
+    lower bound. Either action may be a mistake, and the seed does not determine it.
 
     Attributes:
         seconds: Seconds for each position; None: no limit.
@@ -147,9 +146,9 @@ class TrappingAgent(PerfectAgent):
     The losses are those by the next reply, and by the replies to up to two further traps. The replies are
     those of some short tree searches. Where they lose nothing, the mean loss of all replies counts a little.
 
-    Equal actions have equal probability. Where several actions are optimal, it solves many more positions
-    than ``perfect`` does. ``perfect+traps:0.5s`` plays like ``perfect:0.5s`` and looks for traps in the rest
-    of the time.
+    Equally good actions have equal probability. If several actions are optimal, it solves many more positions
+    than ``perfect``. ``perfect+traps:0.5s`` plays like ``perfect:0.5s`` and looks for traps in the remaining
+    time.
     """
 
     @cached_property
@@ -194,7 +193,7 @@ class LookAhead:
         self._gains: dict[tuple[bytes, int], float] = {}
 
     def gain_after(self, position: Position, action: int, turns: int) -> float:
-        """Return the expected gain of an action and of the turns after it, `turns` own turns in all."""
+        """Return the expected gain of an action and the player's next turns, `turns` turns in all."""
         after = position.copy()
         after.play(action)
         return self._gain(after, turns - 1)

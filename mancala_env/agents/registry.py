@@ -59,7 +59,7 @@ _PARTS = {
     "FILE.py": ("source", 0),
     "FUNCTION": ("function", 0),
 }
-"""The attribute of Spec for each part of a form; of budgets also the largest number, 0 for times only."""
+"""Attribute of Spec for each part of a form. Budgets also have their largest number, 0 for times only."""
 
 
 class _Kind(NamedTuple):
@@ -171,12 +171,12 @@ class Spec:
 
     Attributes:
         kind: First word of the spec, such as "minimax", or "checkpoint" for a bare path.
-        budget: Limit of the search; None for kinds without a budget, and perfect play without a time.
-        checkpoint: Path of its checkpoint, as written; None: the bundled one.
-        source: Path of its Python file, as written.
+        budget: Limit of the search; None for agents without a search, and for perfect play without a time.
+        checkpoint: Path of the checkpoint, as written in the spec; None: the bundled checkpoint.
+        source: Path of the Python file, as written in the spec.
         function: Name of the function in that file.
-        network: Path of its value network, as written; None: the bundled one.
-        table: Path of its match values, as written; None: the bundled ones.
+        network: Path of the value network, as written in the spec; None: the bundled network.
+        table: Path of the match values, as written in the spec; None: the bundled match values.
     """
 
     kind: str
@@ -286,11 +286,11 @@ class Spec:
 
     @property
     def identity(self) -> str:
-        """Key of its results: the spec, with a hash of the content in place of each file.
+        """Key of the agent's results: the spec, with each path replaced by a hash of the file's content.
 
         A bare checkpoint has the key ``sha256:`` and 16 hexadecimal digits. So a checkpoint after more
-        training is another entrant, and a copy under another path is the same one. Bundled files are hashed
-        only after :meth:`on`.
+        training is a different agent, and a copy under another path is the same agent. Bundled files are
+        hashed only after :meth:`on`.
 
         Raises:
             InvalidSpec: A file cannot be read.
@@ -299,7 +299,7 @@ class Spec:
 
     @property
     def ruleset(self) -> Ruleset | None:
-        """Ruleset of its checkpoint or its value network; None without either.
+        """Ruleset of the spec's checkpoint or value network; None without either.
 
         Raises:
             MancalaError: The file cannot be read.
@@ -322,7 +322,7 @@ class Spec:
 
     @property
     def meaning(self) -> tuple[str, str]:
-        """Form and description of such specs."""
+        """Form and description of specs of this kind."""
         return _KINDS[self.kind].form, _KINDS[self.kind].meaning
 
     def with_files(self, paths: Sequence[str | Path]) -> "Spec":
@@ -370,7 +370,7 @@ def kind_named(name: str) -> tuple[str, str] | None:
 
 
 def entrant_of(agent: Agent) -> str:
-    """Return the key of an agent's results: `agent.entrant`, with a hash in place of each file."""
+    """Return the key of an agent's results: `agent.entrant`, with each path replaced by the file's hash."""
     if agent.entrant == agent.spec:
         with suppress(InvalidSpec):  # your own agent may have any name
             return Spec.parse(agent.spec).on(agent.ruleset).identity
@@ -378,7 +378,7 @@ def entrant_of(agent: Agent) -> str:
 
 
 AgentLike: TypeAlias = str | Spec | Agent
-"""An agent, or the spec of one, as text or parsed."""
+"""An agent, or a spec, as text or parsed."""
 
 
 def make(

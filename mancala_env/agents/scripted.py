@@ -22,7 +22,7 @@ def random_action(rules, game, rng_state):
 
 @kernel
 def greedy_action(rules, game, rng_state):
-    """Return the action with the largest lead of the mover's count after it; draw one of equal actions."""
+    """Return the action after which the mover's count leads by most; break ties at random."""
     mover = game.player
     legal = legal_actions(rules, game)
     best_margin, best = _NO_MARGIN, 0
@@ -63,7 +63,7 @@ class RandomAgent(Agent):
 
 
 class GreedyAgent(RandomAgent):
-    """Play the turn with the largest lead of the player's count after it; break ties at random.
+    """Play the turn after which the player's count leads by most; break ties at random.
 
     The count (RULES 4) is the store, owned holes, and the free seeds in the player's territory.
     """

@@ -1,7 +1,7 @@
 """Agents that search: minimax, mcts, and both with a value network.
 
-The algorithms are in :mod:`mancala_env.search`. The value network is a file
-(:mod:`mancala_env.networks.value_files`): the bundled one of the ruleset, or the one that the spec names.
+The algorithms are in :mod:`mancala_env.search`. The value network comes from a file
+(:mod:`mancala_env.networks.value_files`): the file that the spec names, or the bundled file of the ruleset.
 """
 
 import math
@@ -32,7 +32,7 @@ class MinimaxAgent(Agent):
     Attributes:
         budget: Depth or time for each position.
         last_depth: int64 `[B]`, depth of the last complete search of each game in the last call. It is
-            smaller than the limit where every line ends sooner or only one action is legal.
+            smaller than the limit if every line ends sooner or only one action is legal.
         last_nodes: int64 `[B]`, turns played in the search of each game.
         last_values: float64 `[B]`, value of each game for its player to move, in seeds.
     """
@@ -122,8 +122,8 @@ def action_values(
         num_threads: CPU threads; None takes every core this process may use.
 
     Returns:
-        int16 `[B, A]`, margin of the player to move after each action, as plain minimax finds it; ILLEGAL
-        for illegal actions.
+        int16 `[B, A]`, minimax value of each action: margin of the player to move; ILLEGAL for illegal
+        actions.
 
     Raises:
         InvalidSpec: The depth is invalid.
@@ -138,12 +138,12 @@ def action_values(
 
 
 class MctsAgent(Agent):
-    """Play the turn with the most visits of a Monte-Carlo tree search, or the proven best one.
+    """Play the turn with the most visits of a Monte-Carlo tree search, or the turn proven best.
 
     Attributes:
         budget: Number of simulations or time for each position.
-        last_simulations: int64 `[B]`, simulations of each game in the last call. They are fewer than the
-            limit where the value is proven or only one action is legal.
+        last_simulations: int64 `[B]`, simulations of each game in the last call; fewer than the limit if the
+            value is proven or only one action is legal.
     """
 
     last_simulations = np.zeros(0, np.int64)
@@ -217,9 +217,10 @@ class PuctAgent(Agent):
         Args:
             games: Running games, uint64 `[B, NUM_COLUMNS]`.
             num_actions: A.
-            draws: float64 `[B, H]`, random numbers of at least 0. The priors at a root are mixed with priors
-                in proportion to the first of them, one for each legal action. None mixes nothing in.
-            share: Random share of the priors, 0 to 1.
+            draws: float64 `[B, H]`, random numbers of at least 0, which are normalised over the legal actions
+                and mixed into the priors at the root. The first numbers of a row are used, one for each
+                legal action. None: no noise.
+            share: Share of the noise in the priors, 0 to 1.
         """
         games = self._running(games)
         policy, values = np.zeros((len(games), num_actions), np.float32), np.zeros(len(games), np.float32)

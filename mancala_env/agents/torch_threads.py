@@ -12,8 +12,8 @@ _ROWS = 256
 def within_torch_threads(num_threads: int, rows: int) -> Iterator[None]:
     """Limit the threads of torch, if it is loaded, while `rows` positions are evaluated.
 
-    A lower limit of torch stays. Several threads are slower for small networks: one position takes 3 to 16 ms
-    on two busy cores, and 0.2 ms on one thread.
+    The limit is never raised. Small networks are slower on several threads: one position takes 3 to 16 ms on
+    two busy cores, and 0.2 ms on one thread.
     """
     num_threads = max(1, min(num_threads, rows // _ROWS))
     torch = sys.modules.get("torch")

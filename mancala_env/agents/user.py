@@ -5,7 +5,7 @@
 >>> first.choose(Position("leyla"))
 0
 
-They play wherever an agent is accepted, such as in environments and matches. The spec
+You can use them wherever an agent is accepted, such as in environments and matches. The spec
 ``python:my_agent.py:make_agent`` makes an agent from a file.
 
 Symbols: B games, A actions.
@@ -33,7 +33,7 @@ from mancala_env.observations import Observer
 from mancala_env.rulesets import Ruleset
 
 Illegal = Literal["raise", "random"]
-"""Result of an illegal choice: an error, or a random legal action in its place."""
+"""Effect of an illegal action: an error, or a random legal action instead."""
 
 
 class _UserAgent(Agent):
@@ -140,11 +140,11 @@ class UserAgentOptions(TypedDict, total=False):
     """Keyword arguments of :func:`from_function` and :func:`from_policy`.
 
     Attributes:
-        name: Name in tables, and key of the agent's results: rename a changed function. By default the name
-            of the function, or of the model's class.
-        illegal: "raise" an IllegalMove at an illegal action (the default), or play a "random" legal one.
-        seed: Seed of the agent's own draws. Draws of your function or model are seeded there. None: from the
-            operating system.
+        name: Name in tables, and key of the agent's results. Choose a new name when you change the function.
+            By default the name of the function, or of the model's class.
+        illegal: "raise" an IllegalMove at an illegal action (the default), or play a "random" legal action.
+        seed: Random seed of the agent's own draws; None: from the operating system. Seed the draws of your
+            function or model yourself.
         num_threads: CPU threads, including those of torch; None: all cores of this process.
     """
 
@@ -167,11 +167,11 @@ def from_function(
     Args:
         function: Without `observation`, it is called with one :class:`Position` and returns an action. With
             `observation`, it is called with the observations of B positions `[B, *shape]` and their legal
-            actions, bool `[B, A]`, as in vector environments, and returns B actions. It must depend on its
-            arguments only. Seeds of matches do not reach its random choices.
+            actions, bool `[B, A]`. It then returns B actions. It must depend only on its arguments. The seed
+            of a match does not seed its random choices.
         ruleset: Ruleset name, or a ruleset.
         observation: One of ``mancala_env.observations.KINDS``; None: the position.
-        rounds: Rounds of its episodes, which determine A; see :meth:`Ruleset.num_actions`.
+        rounds: Number of rounds in an episode, which determines A; see :meth:`Ruleset.num_actions`.
         options: ``name``, ``illegal``, ``seed`` and ``num_threads``; see :class:`UserAgentOptions`.
 
     Raises:
@@ -210,17 +210,17 @@ def from_policy(
         model: Model of Stable-Baselines3 or sb3-contrib, or a torch module. A model has
             ``predict(observation, deterministic=...)``, and gets ``action_masks`` if it accepts them. A
             module maps observations `[B, *shape]` to logits `[B, A]`, or to a tuple that begins with logits.
-            Models trained on flattened observations get them flattened.
+            If the model was trained on flattened observations, they are flattened.
         ruleset: Ruleset name, or a ruleset.
         observation: Observation it was trained on, as in :func:`from_function`.
         rounds: Rounds of the episodes it was trained on.
-        deterministic: Whether it plays the best action. Otherwise it samples one by its probabilities.
+        deterministic: Whether to play the most probable action instead of sampling one.
         options: As in :func:`from_function`. Only models without masks (PPO, DQN) choose illegal actions.
 
     The key of its results is the name and a hash of the weights: after more training it is another entrant.
 
     Raises:
-        InvalidArgument: The model is of neither kind, or an argument is invalid.
+        InvalidArgument: The model has an unsupported type, or another argument is invalid.
         InvalidSpec: The model was trained on observations of another shape.
     """
     settings: dict[str, Any] = dict(options)
@@ -302,7 +302,7 @@ def _hash_of_weights(module: Any) -> str:
 
 
 def agent_from_file(ruleset: Ruleset, source: str, function: str, **settings: Unpack[AgentSettings]) -> Agent:
-    """Run a Python file and make an agent by a function in it: ``python:my_agent.py:make_agent``.
+    """Run a Python file and make an agent with one of its functions: ``python:my_agent.py:make_agent``.
 
     The function is called with the ruleset and returns an Agent, such as one of :func:`from_function` or
     :func:`from_policy`. The file runs with your permissions, so name only files that you trust. No code in a

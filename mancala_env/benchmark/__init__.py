@@ -9,7 +9,7 @@
 | `entries` | learning algorithms, read from Python files |
 | `budget` | budgets in environment steps or core minutes, and the clock |
 | `scoring` | the score of an agent: mean regret, and a rating against fixed anchors |
-| `runner` | planning and running learners, with resumption |
+| `runner` | planning and running learners; interrupted runs resume |
 | `results` | the file of measurements |
 | `aggregates` | interquartile means, bootstrap intervals, probability of improvement |
 | `summary` | tables, learning curves and reports |

@@ -1,8 +1,8 @@
 """Aggregates over runs: interquartile means, stratified bootstrap intervals, probability of improvement.
 
 Defined by Agarwal et al. (2021), "Deep reinforcement learning at the edge of the statistical precipice".
-Tests compare the results with the library rliable. A *stratum* is a ruleset (their task), a run is a seed.
-Unlike in rliable, strata may have different numbers of runs.
+Tests compare the results with the library rliable. A *stratum* is a ruleset (a task in the paper). A run is a
+seed. Unlike in rliable, strata may have different numbers of runs.
 """
 
 from collections.abc import Callable, Sequence
@@ -59,8 +59,8 @@ def probability_of_improvement(
 ) -> Estimate:
     """Return the probability that a run of `first` scores higher than a run of `second`; a draw counts half.
 
-    This is the mean over strata of the Mann-Whitney statistic. Runs of both sides are resampled. Both sides
-    are the scores of the runs of each stratum.
+    This is the mean over strata of the Mann-Whitney statistic. Both arguments are the scores of the runs in
+    each stratum. The bootstrap resamples the runs of both.
     """
 
     def chance(some: list[list[np.ndarray]]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Budgets of learners, in environment steps or core minutes, and the points at which they are measured.
+"""Budgets of learners, in environment steps or core minutes, and their measuring points.
 
 A core minute is a minute of processor time of one core, used by the process, its threads and its child
 processes. It does not depend on the load of the machine and excludes accelerators. An environment step is any
@@ -16,7 +16,7 @@ from mancala_env._util.checks import whole
 from mancala_env.benchmark.tasks import Refused
 from mancala_env.errors import InvalidArgument
 
-# Tolerance, as a share and in seconds: a learner checks the clock only between two updates.
+# Tolerated excess, as a share and in seconds: a learner checks the clock only between two updates.
 _OVER, _OVER_SECONDS = 0.05, 5.0
 # Interval at which the times of child processes are read, because reading takes milliseconds.
 _LOOK_UP_SECONDS = 1.0
@@ -74,7 +74,7 @@ def limit_of_minutes(minutes: float) -> Limit:
 
 
 def measuring_points(count: int) -> tuple[float, ...]:
-    """Return the shares of a budget at which a learner is measured; each doubles the previous, the last is 1.
+    """Return the shares of a budget at which a learner is measured: 1, preceded by successive halves.
 
     >>> measuring_points(4)
     (0.125, 0.25, 0.5, 1.0)
@@ -86,9 +86,9 @@ def measuring_points(count: int) -> tuple[float, ...]:
 
 
 class LearningBudget:
-    """The budget of one learner, which asks it whether to continue and when to be measured.
+    """The budget of one learner; the learner asks it whether to continue and when it is measured.
 
-    The clock runs while the learner runs, and stops while its agent is measured.
+    The clock stops while the learner's agent is measured.
 
     Attributes:
         limit: Size of the budget.
@@ -130,7 +130,7 @@ class LearningBudget:
 
     @property
     def seconds(self) -> float:
-        """Core seconds spent so far, including those of interrupted runs that this one resumed."""
+        """Core seconds spent so far, including the time before interruptions."""
         now = core_seconds() if self._paused_at is None else self._paused_at
         return self._seconds_before + now - self._started
 
@@ -185,7 +185,7 @@ class LearningBudget:
         """Check that the budget is not exceeded.
 
         Raises:
-            Refused: If it is; the message contains the amount spent.
+            Refused: If the budget is exceeded; the message contains the amount spent.
         """
         if self.limit.kind == "steps":
             if steps > self.limit.amount:
@@ -224,7 +224,7 @@ class _Children:
             reading = _read_seconds()
             if reading < self._last:  # a child that ends between the two readings is in neither: repeat
                 reading = _read_seconds()
-            # An ended child that its parent never waited for is in no reading any more.
+            # The time of a child that has ended, but that its parent never waited for, disappears.
             self._lost += max(0.0, self._last - reading)
             self._last, self._read_at = reading, now
         return self._last + self._lost

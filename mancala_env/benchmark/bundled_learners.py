@@ -6,7 +6,7 @@ An entry for a configuration has three lines::
         config = config_of(task, ruleset, budget, seed, folder, {"pool.share": 0.25})
         yield from trained(config, budget)
 
-and ``from mancala_env.benchmark.bundled_learners import prepare``, which compiles before the clock starts.
+and an import of :func:`prepare`, which compiles kernels before the clock starts.
 """
 
 import shutil
@@ -107,7 +107,7 @@ def _file_of(ruleset: Ruleset) -> dict[str, Any]:
 
 
 def prepare(task: Task, ruleset: Ruleset) -> None:
-    """Compile the kernels of training, of a pool and of searches, by a few updates with a few games."""
+    """Compile the kernels of training, pools and searches by running a few small updates."""
     for changes in [_A_POOL] if task.allowed else [_A_POOL, _SEARCH]:
         with tempfile.TemporaryDirectory() as folder:
             budget = LearningBudget(limit_of_steps(3 * _FEWEST_GAMES * 32), (1.0,))
@@ -120,8 +120,8 @@ def trained(config: TrainConfig, budget: LearningBudget) -> Iterator[Point]:
     """Train with a configuration, and yield the checkpoint at each measuring point.
 
     The run uses the budget's clock, which counts core minutes. A killed run resumes from the checkpoint that
-    was measured last. All turns played by distillation count as environment steps, including those of games
-    that it finishes after it has enough positions. `config` is from :func:`config_of`.
+    was measured last. All turns that distillation plays count as environment steps. `config` comes from
+    :func:`config_of`.
     """
     place = Path(config.folder, _NAME)
     steps = _resumed_steps(place, budget)
@@ -130,7 +130,7 @@ def trained(config: TrainConfig, budget: LearningBudget) -> Iterator[Point]:
         run = RunFolder.create(config)
     else:
         run = RunFolder(place)
-        for path in run.saved():  # later than what was measured: nobody knows what they cost
+        for path in run.saved():  # later than the last measurement, so their cost is unknown
             if read_identity(path).environment_steps > steps:
                 path.unlink()
     stop_when_due = _StopWhenDue(budget, place)

@@ -14,7 +14,7 @@
                 yield Point(agent, steps)
         yield Point(agent, steps)
 
-The file runs with all rights of the user, like any program.
+The file runs with your permissions, so use only files that you trust.
 """
 
 import hashlib
@@ -62,7 +62,7 @@ class Entry(NamedTuple):
     Attributes:
         name: Stem of the file's name.
         path: The file.
-        identity: Hash of the file, 8 hexadecimal digits; a changed file is another entry.
+        identity: Hash of the file, 8 hexadecimal digits; a changed file is a different entry.
         tasks: Names of the tasks that the algorithm can learn.
         learn: The generator function that learns.
         prepare: Function that is called before the clock starts.

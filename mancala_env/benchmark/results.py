@@ -3,10 +3,10 @@
 | line | meaning |
 |---|---|
 | "measured" | the score of an agent at a measuring point |
-| "void" | the run restarted after `after` environment steps; its earlier measurements beyond are void |
-| "end" | the run has ended; `why` is the reason if it was refused, else empty |
+| "void" | the run restarted after `after` environment steps; its earlier measurements after that are void |
+| "end" | the run has ended; `why` is the reason if it was refused, otherwise empty |
 
-Each line identifies its run, so files can be split, joined, and read by any JSON reader.
+Each line identifies its run, so you can split and join files.
 """
 
 import math
@@ -123,7 +123,7 @@ class Results(LinesFile):
         return list(self._rows.get(key, ()))
 
     def end(self, key: RunKey) -> str | None:
-        """Return why an ended run was refused, "" if it was not, or None if it has not ended."""
+        """Return the reason why a run was refused, "" if it was not refused, or None if it has not ended."""
         return self._ends.get(key)
 
     def all_rows(self) -> list[Row]:
@@ -143,7 +143,7 @@ class Results(LinesFile):
         self.append_line(row.as_dict())
 
     def void(self, key: RunKey, after: int) -> None:
-        """Record that a run restarted after `after` steps, which voids its measurements beyond."""
+        """Record that a run restarted after `after` steps, which voids its later measurements."""
         self._drop(key, after)
         self.append_line({"format": FORMAT, "what": VOID, **key.as_dict(), "after": after})
 

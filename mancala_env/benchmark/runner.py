@@ -4,8 +4,8 @@
     FOLDER/learners/leyla/board/1000000-steps/td-1a2b3c4d/seed-1/
                                                     the folder of one learner
 
-The clock of a learner stops while it is measured. A killed benchmark loses the current measurement, and the
-progress of the learner since it last saved itself.
+The clock of a learner stops while it is measured. If you kill a benchmark, it loses the current measurement
+and the learner's progress since its last checkpoint.
 """
 
 import itertools
@@ -31,7 +31,7 @@ from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.training.run_folder import git_revision, write_atomically
 
 FEWEST_SEEDS = 5
-"""Number of seeds below which intervals are unreliable; a report notes it."""
+"""Number of seeds below which intervals are unreliable; reports mention it."""
 POINTS = 5
 BASELINES = ("random", "greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100", "value+minimax:4")
 """Specs of the default baselines, which do not learn; plots show them as horizontal lines."""
@@ -43,7 +43,7 @@ Say = Callable[[str], Any]
 
 
 class LearnerRun(NamedTuple):
-    """A learner to run, and to measure at `points`, shares of its budget.
+    """A learner to run and to measure at `points`, which are shares of its budget.
 
     `learners` is the folder of all learners.
     """
@@ -126,9 +126,9 @@ def plan(
         tasks: Names of tasks.
         limits: Budgets.
         seeds: Number of seeds per entry (1..N).
-        points: Number of measuring points of a run. The last is at its end, each other at half of the next.
-        lines: Specs of baselines that do not learn. None for BASELINES, without those that need a value
-            network if none is bundled.
+        points: Number of measuring points of a run: its end, preceded by successive halves.
+        lines: Specs of baselines, which do not learn. None for BASELINES; if no value network is bundled,
+            baselines that need one are omitted.
         scoring: `games`, `anchors` and `scoring_seed` of :func:`mancala_env.benchmark.scoring.scoring_of`.
 
     Raises:
@@ -190,13 +190,13 @@ def _default_baselines(ruleset: Ruleset) -> tuple[str, ...]:
 
 
 class RunRestarted(NamedTuple):
-    """A run that restarts after `after` environment steps; its measurements beyond are void."""
+    """A run that restarts after `after` environment steps; its later measurements are void."""
 
     after: int
 
 
 class RunEnded(NamedTuple):
-    """The end of a run, and why it was refused or failed; a failed run must be repeated."""
+    """The end of a run, with the reason if it was refused or failed; a failed run must be repeated."""
 
     refused: str = ""
     broken: str = ""

@@ -1,7 +1,7 @@
 """Summaries of a benchmark: tables of interquartile means, and learning curves with baselines.
 
-Entries are compared in a *contest*: one task and one budget, on one ruleset or on all rulesets together. The
-tables use the last measurement of each ended run, the curves all measuring points.
+Entries are compared in a *contest*: one task and one budget, on one ruleset or on all rulesets together.
+Tables use the last measurement of each ended run. Curves use all measuring points.
 """
 
 from collections import Counter
@@ -72,7 +72,7 @@ class Standing(NamedTuple):
 
     Attributes:
         entry: Name of the entry.
-        seeds: Number of ended runs; of several rulesets the smallest number.
+        seeds: Number of ended runs; over several rulesets the smallest number of a ruleset.
         steps: Median environment steps of a run.
         core_minutes: Median core minutes of a run.
         regret: Interquartile mean of the mean regrets, in seeds per move; over several rulesets as a share of
@@ -123,7 +123,7 @@ class BenchmarkSummary:
     Attributes:
         rows: Valid measurements of learners.
         baselines: Measurements of baselines.
-        notes: Notes for the reader.
+        notes: Notes on the results, for reports.
     """
 
     def __init__(self, results: Results) -> None:
@@ -221,9 +221,9 @@ class BenchmarkSummary:
         """Return the learning curve of an entry on one ruleset.
 
         Returns:
-            For each measuring point: the median spent, in the unit of the budget, and the interquartile means
-            of mean regret and rating. If runs have ended, the curve contains only these, and only points at
-            which all of them were measured, so that all points average the same seeds.
+            For each measuring point: the median amount spent, in the unit of the budget, and the
+            interquartile means of mean regret and rating. If any runs have ended, only ended runs count, and
+            only points at which all of them were measured. So all points average the same seeds.
         """
         points: dict[float, list[Row]] = {}
         for row in self.rows:
@@ -305,7 +305,7 @@ def plot_curves(
 ) -> "Figure":
     """Plot the learning curves of a contest on one ruleset: "regret" or "elo".
 
-    None for the axes makes a new figure.
+    If `axes` is None, a new figure is made.
     """
     axes = axes if axes is not None else new_axes(_WIDTH, _HEIGHT)
     for number, entry in enumerate(outcome.entries()):

@@ -1,4 +1,4 @@
-"""Tasks: what a learner may observe, and the check that its agent keeps to it."""
+"""Tasks: what a learner may observe, and the check that its agent observes nothing else."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ class Task(NamedTuple):
     Attributes:
         name: "board", "afterstates" or "anything".
         observation: Observation kind of the bundled learners.
-        allowed: Observation kinds that the agent may use; empty if it may use anything, even searches.
+        allowed: Observation kinds that the agent may use; empty if it may use anything, including searches.
     """
 
     name: str
@@ -53,7 +53,7 @@ TASKS: dict[str, Task] = {
 
 
 def observation_kind_of(agent: Agent) -> str | None:
-    """Return the observation kind that an agent uses; None if it uses the game itself."""
+    """Return the observation kind that an agent uses; None if the agent uses the game itself."""
     if isinstance(agent, PolicyAgent):
         return agent.observer.kind
     if type(agent) in (CheckpointAgent, SamplingAgent):  # the searches are subclasses

@@ -1,4 +1,4 @@
-"""The command line `mancala`; each command is a module, or a program of another package.
+"""The command line `mancala`. Each command is a module here, or a program in another package.
 
 Tables go to standard output, progress and errors to standard error. With `--json` a command prints one JSON
 document and nothing else. :mod:`mancala_env._util.command_line` reports errors.

@@ -40,7 +40,7 @@ def show_agent(text: str, kind: tuple[str, str], spec: Spec | None, as_json: boo
 def show_network(path: str, all_settings: bool = False, as_json: bool = False) -> None:
     """Print the description of a checkpoint or a value network, or all its metadata as JSON.
 
-    With `all_settings` every setting and version of a checkpoint is printed, too.
+    With `all_settings`, every setting and version of a checkpoint is also printed.
     """
     if as_json:
         print_json(_as_dict(path))

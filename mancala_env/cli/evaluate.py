@@ -26,7 +26,7 @@ def add_arguments(parser: Parser) -> None:
     """Add the command's arguments and options."""
     add = parser.add_argument
     add("specs", nargs="+", metavar="SPEC", help="agent, such as greedy, minimax:4, perfect or run/final.zip")
-    add("--ruleset", help=f"name of the ruleset; by default that of a checkpoint, else {DEFAULT_RULESET}")
+    add("--ruleset", help=f"name of the ruleset; by default the checkpoint's, else {DEFAULT_RULESET}")
     add("--games", type=int, default=100, help="number of games per match; even")
     add(
         "--opening_turns",
@@ -37,8 +37,8 @@ def add_arguments(parser: Parser) -> None:
     add(
         "--opening_set",
         choices=("all", "training", "evaluation", "balanced"),
-        help="set of openings; by default that of the ladder; without the ladder, balanced openings or, if "
-        "none are bundled, those held out for evaluation",
+        help="set of openings; with the ladder, by default the ladder's; otherwise balanced openings or, if "
+        "none are bundled, openings held out for evaluation",
     )
     add(
         "--rounds",
@@ -46,13 +46,13 @@ def add_arguments(parser: Parser) -> None:
         default=1,
         help='number of rounds per game, or "match"; above 1 needs --no_ladder and excludes --own_games',
     )
-    parser.add_switch("ladder", None, "play the anchors of the ladder; by default if one agent is named")
+    parser.add_switch("ladder", None, "play the ladder's anchors; the default for a single agent")
     parser.add_switch("regret", True, "measure regret over the bundled solved positions")
     add(
         "--own_games",
         type=int,
         default=0,
-        help="games of each agent against itself to measure regret in; even",
+        help="number of games of each agent against itself, in which regret is measured; even",
     )
     add("--results", metavar="FILE", help="file of finished games, to resume from and to append to")
     add("--records", metavar="FILE", help="file of game records to append the new games to")

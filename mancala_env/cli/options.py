@@ -7,7 +7,7 @@ DEFAULT_RULESET = "layli_goobalay"
 
 
 def add_common(parser: Parser, threads: str = "all cores") -> None:
-    """Add `--num_threads`, whose default `threads` describes, and `--json`."""
+    """Add `--num_threads` and `--json`; `threads` describes the default number of threads."""
     parser.add_argument("--num_threads", type=int, help=f"number of CPU threads; {threads} by default")
     add_json(parser)
 
@@ -23,10 +23,10 @@ def add_report(parser: Parser) -> None:
 
 
 def add_ray(parser: Parser, work: str) -> None:
-    """Add `--ray`, which spreads the `work`."""
+    """Add `--ray`, which distributes the `work` over a cluster."""
     parser.add_argument(
         "--ray",
         metavar="ADDRESS",
-        help=f'Ray cluster that {work}: "local" starts one here, "auto" joins the cluster of this machine, '
-        "HOST:6379 joins another one",
+        help=f'Ray cluster that {work}: "local" starts a cluster on this machine, "auto" joins the running '
+        "cluster of this machine, HOST:6379 joins another cluster",
     )

@@ -31,7 +31,7 @@ def add_arguments(parser: Parser) -> None:
     add(
         "--rounds",
         type=whole_number_or("match"),
-        help='last round to play, or "match"; by default the first round, or the round of --start',
+        help='number of the last round, or "match"; by default 1, or the round of --start',
     )
     add("--start", metavar="POSITION", help="position to start from, as printed by mancala show")
     add("--seed", type=int, help="random seed of the agents; random by default")
@@ -43,9 +43,10 @@ def add_arguments(parser: Parser) -> None:
         "--seed_seconds",
         type=float,
         default=0.12,
-        help="seconds that the animation shows a sown seed; 0 for none",
+        help="duration of the animation per sown seed, in seconds; 0 for no animation",
     )
-    plain = "lines of text without a board, as for a screen reader; the default without a terminal"
+    plain = "print lines of text instead of a board, for example for a screen reader; the default without a "
+    plain += "terminal"
     add("--plain", action="store_true", help=plain)
 
 

@@ -49,7 +49,7 @@ def stages(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
 def bounds(position: Position, quiet: bool) -> Iterator[Callable[["Progress"], None]]:
     """Show the bounds of a position's value on standard error, within a with statement.
 
-    A terminal shows a bar. A file gets lines: the first after two seconds, then less and less often.
+    A terminal shows a bar. A file gets lines: the first after two seconds, later lines at growing intervals.
     """
     most, due = 2 * position.ruleset.total_seeds, 2.0
     with _bars(quiet, "TimeElapsedColumn") as bars:

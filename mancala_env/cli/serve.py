@@ -14,9 +14,8 @@ from mancala_env.errors import InvalidArgument
 
 HELP = "play and study in a browser"
 DESCRIPTION = (
-    "Serve the page for playing and studying in a browser, with what a browser alone cannot do: trained "
-    "checkpoints, agents in Python, and a solver with gigabytes of memory. Only this machine can connect, "
-    "unless you set --host."
+    "Serve the page for playing and studying in a browser. The server adds trained checkpoints, agents in "
+    "Python, and a solver with gigabytes of memory. Only this machine can connect, unless you set --host."
 )
 
 

@@ -36,8 +36,8 @@ def print_table(
 ) -> bool:
     """Print a table; columns of numbers are aligned to the right.
 
-    If the table is wider than the terminal, `narrow`, the head and rows of another table, is printed. If that
-    is too wide, or not given, names are wrapped; numbers are not.
+    If the table is wider than the terminal, `narrow` is printed, which has the head and rows of another
+    table. If that is also too wide, or is not given, names are wrapped, but not numbers.
 
     Returns:
         Whether the narrow table was printed.
@@ -90,7 +90,7 @@ def _print_row(cells: list[list[str]], widths: list[int], numeric: Sequence[bool
 
 
 def describe_turn(turn: Turn) -> str:
-    """Return what a turn did, in words: laps, seeds captured, holes taken."""
+    """Describe the effect of a turn: laps, captured seeds, newly owned holes."""
     if turn.endless:
         return "an endless relay; every seed goes back"
     parts = [f"{turn.laps} lap{'s' * (turn.laps != 1)}"]

@@ -2,8 +2,8 @@
 
 | module | content |
 |---|---|
-| `state` | `Rules`, `Game`, `State`: rules and games in memory |
-| `board` | `Board`: the seeds of a game in memory, laps, sets of holes |
+| `state` | `Rules`, `Game`, `State`: the memory layout of rules and games |
+| `board` | `Board`: the memory layout of seeds; laps; sets of holes |
 | `turn` | a turn: legal holes, laps, landing, the end of a round (RULES 3 and 4) |
 | `rounds` | the start of a match and of each next round (RULES 5 and 6) |
 | `episode` | `EpisodeSettings`, the start of an episode, and `step`, which environments and batches call |

@@ -102,7 +102,7 @@ def with_added(board, hole, seeds):
 
 @kernel
 def sown(rules, board, hole, seeds):
-    """Return the board after one lap of the seeds (uint64) of a hole, and the hole of the last one."""
+    """Return the board after one lap of the seeds (uint64) of a hole, and the hole of the last seed."""
     board = emptied(board, hole)
     width = np.uint64(rules.width)
     while seeds >= width + width:  # once round the board: one seed in every hole
@@ -152,7 +152,7 @@ def seeds_within(board, bits):
 
 @kernel
 def num_bits(bits):
-    """Return the number of set bits, of 24."""
+    """Return the number of set bits among the lowest 24."""
     return (
         np.int64(_COUNT[bits & 0xFF])
         + np.int64(_COUNT[(bits >> 8) & 0xFF])

@@ -4,7 +4,7 @@
 |---|---|
 | hole | number in sowing order: 0 to W-1 are South's row, W to H-1 North's |
 | action | hole seen from the player to move: 0 to W-1 are their own row |
-| square | (row, column) on the drawn board: row 0 is North's (the upper one), column 0 the leftmost |
+| square | (row, column) on the drawn board: row 0 is North's, at the top; column 0 is the leftmost |
 
 South's row runs from left to right in anticlockwise games, and from right to left in clockwise ones.
 
@@ -33,7 +33,7 @@ def hole_of(ruleset: str | Ruleset, player: int, action: int) -> int:
     Args:
         ruleset: The ruleset.
         player: 0 (South) or 1 (North).
-        action: 0 to H-1, from W on the opponent's row.
+        action: 0 to H-1; actions from W on are holes of the opponent's row.
 
     Raises:
         InvalidArgument: `player` or `action` is out of range.

@@ -1,7 +1,7 @@
 """Episodes: start, steps and end.
 
-An episode is one or more rounds of a match, or the whole match (RULES 5). :func:`step` is the only function
-that joins a turn, the end of a round and the end of an episode. All code that plays episodes calls it.
+An episode is one or more rounds of a match, or the whole match (RULES 5). Only :func:`step` combines a turn
+with the end of a round and of an episode. All code that plays episodes calls it.
 """
 
 from typing import Any, Literal, NamedTuple
@@ -27,7 +27,7 @@ OUTCOME, MARGIN, SEEDS = 0, 1, 2
 """Rewards of South: +1, 0 or -1; the lead divided by all seeds; the lead in seeds."""
 
 MOST_OPENING_TURNS = 10_000
-"""Most random turns at the start of an episode; few rounds are as long."""
+"""Most random turns at the start of an episode; few rounds last that long."""
 
 # Random rounds on 2x6 rarely outlast 100 turns, so a position after N turns may not exist. After
 # _MOST_OPENINGS rounds, the last running position of a round is taken if it is in the set; after _MOST_ROUNDS
@@ -40,7 +40,7 @@ class EpisodeSettings(NamedTuple):
 
     Attributes:
         rounds: Most rounds of an episode; MATCH for a match, which MAX_ROUNDS truncates.
-        first_player: Who starts an episode: 0, 1, or 2 for a random player.
+        first_player: Player who starts an episode: 0, 1, or 2 for a random player.
         opening_turns: Number of uniformly random turns before an episode begins.
         reward: OUTCOME, MARGIN or SEEDS.
         opening_set: Allowed positions after opening turns: ALL, TRAINING or EVALUATION.
@@ -75,7 +75,7 @@ def encode_rounds(rounds: Rounds) -> int:
     """Return the code of a limit on rounds for kernels.
 
     Raises:
-        InvalidArgument: `rounds` is not a whole number from 1 to MAX_ROUNDS, and not "match".
+        InvalidArgument: `rounds` is neither a whole number from 1 to MAX_ROUNDS nor "match".
     """
     if isinstance(rounds, str) and rounds == "match":
         return MATCH
@@ -160,7 +160,7 @@ def step_from(rules, settings, game, hole):
 
 @kernel
 def end_of_round(rules, settings, game):
-    """Return what follows a finished round in an episode.
+    """Return the continuation of an episode after a finished round.
 
     Returns:
         The start of the next round, or the final game of the episode; whether the episode is over; whether it
@@ -182,7 +182,7 @@ def end_of_round(rules, settings, game):
 
 @kernel
 def play_random(rules, settings, games, rng_states, turns, start, stop):
-    """Play uniformly random turns in games start to stop, one episode after another."""
+    """Play uniformly random turns in games `start` to `stop`, one episode after another."""
     for b in range(start, stop):
         game, random = load(games, b), rng_states[b]
         for _ in range(turns):

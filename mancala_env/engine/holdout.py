@@ -1,9 +1,9 @@
 """Openings for training, and openings that are held out for evaluation.
 
-A hash holds out 20 % of all boards, seen from the player to move. So no list is needed, and all machines hold
-out the same boards. Stores, counters and the seat do not matter: the mirror image of a held-out opening is
-held out too. Training never starts from a held-out board, except the start of the round, and does not learn
-from held-out boards within games.
+A hash of the board, seen from the player to move, selects 20 % of all boards. So no list is needed, and all
+machines hold out the same boards. Stores, counters and the seat do not matter: the mirror image of a held-out
+opening is also held out. Training never starts from a held-out board, except the start of the round. It does
+not learn from held-out boards within games.
 """
 
 from collections.abc import Sequence
@@ -94,7 +94,7 @@ def rows_in_set(
 ) -> np.ndarray:
     """Return whether each game of uint64 `[B, NUM_COLUMNS]` belongs to a set, bool `[B]`.
 
-    If `with_start`, the start of a round without owned holes always does.
+    If `with_start`, the start of a round without owned holes always belongs to the set.
     """
     marks = np.zeros(len(games), np.bool_)
     _mark_in_set(encode(ruleset), games, encode_opening_set(opening_set), with_start, marks)
@@ -104,6 +104,6 @@ def rows_in_set(
 def rows_to_learn(ruleset: Ruleset, games: np.ndarray) -> np.ndarray:
     """Return whether a learner may learn from each game of uint64 `[B, NUM_COLUMNS]`, bool `[B]`.
 
-    These are boards that are not held out, and the start of a round without owned holes.
+    It may if the board is not held out, or is the start of a round without owned holes.
     """
     return rows_in_set(ruleset, games, "training", with_start=True)

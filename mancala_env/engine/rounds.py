@@ -34,7 +34,7 @@ def first_round(rules, starter):
 
 @kernel
 def next_round(rules, game):
-    """Return the round after a finished one, and whether the match is over instead."""
+    """Return the round after a finished round, and whether the match is over instead."""
     if rules.match == SINGLE:
         return game, True
     if rules.match == MIRROR:
@@ -50,8 +50,8 @@ def next_round(rules, game):
 def match_margin(rules, game, is_match_over):
     """Return South's lead in seeds at the end of a match (RULES 5.4), negative if North leads.
 
-    If the rules end a match of Leyla, debts are settled first (RULES 5.2). A limit on rounds uses the last
-    count without them.
+    If the rules end a match of Leyla, debts are settled first (RULES 5.2). If a limit on rounds ends it, the
+    last count decides, without debts.
     """
     if is_match_over:
         south, north, _, _ = _claims(rules, game)
@@ -172,9 +172,9 @@ def _conquered(rules, game):
 
 @kernel
 def territory_after(rules, gained):
-    """Return South's territory after South has gained holes, or North if the number is negative (RULES 5.3).
+    """Return South's territory after South has gained `gained` holes; if negative, North (RULES 5.3).
 
-    They are the opponent's holes next to the player's own rightmost hole.
+    The gained holes are the opponent's holes next to the player's own rightmost hole.
     """
     territory = row_of(rules, SOUTH)
     loser = NORTH if gained > 0 else SOUTH

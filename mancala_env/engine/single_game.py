@@ -13,7 +13,7 @@ def start(rules, games, starter):
 
 @kernel
 def settle(rules, games):
-    """Write the next player, or the end of the round, of a game that was set up."""
+    """Write the player to move, or the end of the round, of a game that was set up."""
     save(games, 0, turn.settled(rules, load(games, 0)))
 
 

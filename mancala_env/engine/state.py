@@ -1,8 +1,8 @@
 """Rules and games as numbers, for kernels.
 
-A :class:`Game` is one game as plain numbers: kernels take one and return the next. Many games are the rows of
-a ``uint64 [B, NUM_COLUMNS]`` array ("games"). :func:`load` and :func:`save` convert a row to a Game and back.
-:class:`State` has the same content as readable arrays.
+A :class:`Game` is one game as plain numbers. Kernels take a Game and return the next Game. Many games are the
+rows of a ``uint64 [B, NUM_COLUMNS]`` array ("games"). :func:`load` and :func:`save` convert a row to a Game
+and back. :class:`State` has the same content as readable arrays.
 
 Symbols: W row width, H = 2W holes, B games.
 """
@@ -85,7 +85,7 @@ NUM_RULES = len(Rules._fields)
 # Columns of a games array: the three board words, the other fields of Game in order, and one unused column.
 NUM_COLUMNS = 16
 MOST_GAMES = 1 << 32
-"""Most games of one array; with the final games, it takes a terabyte."""
+"""Most games of one array; together with the array of final games, it takes a terabyte."""
 _COLUMNS = {name: len(Board._fields) + i for i, name in enumerate(Game._fields[1:])}
 OWNED_COLUMN, STORE_COLUMN = _COLUMNS["owned_south"], _COLUMNS["store_south"]
 PLAYER_COLUMN, STALL_COLUMN, END_COLUMN = _COLUMNS["player"], _COLUMNS["stall"], _COLUMNS["end"]
@@ -216,21 +216,21 @@ def as_actions(rules, player, bits):
 
 @kernel
 def hole_of(rules, player, action):
-    """Return the hole an action of a player means."""
+    """Return the hole of a player's action."""
     hole = action + rules.width * player
     return hole if hole < 2 * rules.width else hole - 2 * rules.width
 
 
 @kernel
 def action_of(rules, player, hole):
-    """Return the action of a player that means a hole; the inverse of :func:`hole_of`."""
+    """Return the player's action for a hole; the inverse of :func:`hole_of`."""
     action = hole - rules.width * player
     return action if action >= 0 else action + 2 * rules.width
 
 
 @kernel
 def from_right(rules, i):
-    """Return the action of a player's i-th hole (from 0) counted from their rightmost one, RULES 2."""
+    """Return the action of a player's i-th hole (from 0), counted from their rightmost hole (RULES 2)."""
     return i if rules.clockwise else rules.width - 1 - i
 
 
@@ -251,7 +251,7 @@ def num_seeds(game):
 def margin_for(rules, game, total, player):
     """Return a player's lead in counts (RULES 4), the value of a leaf of a search.
 
-    `total` is num_seeds of the game.
+    `total` is the number of seeds in the game.
     """
     margin = 2 * count_of(rules, game, SOUTH) - total
     return margin if player == SOUTH else -margin

@@ -1,7 +1,7 @@
 """The events of a turn in order, from which all animations are drawn.
 
 A kernel writes each lift, drop and relay, and the effects of the landing. The events agree with
-:func:`mancala_env.engine.turn.play_turn`. Code that draws a turn does not sow itself.
+:func:`mancala_env.engine.turn.play_turn`. So code that draws a turn need not sow itself.
 
 >>> from mancala_env import Position
 >>> [event.kind for event in Position("layli_goobalay").timeline(2).events][:6]
@@ -34,8 +34,8 @@ class Event(NamedTuple):
         kind: One of KINDS.
 
             ========  ==================================================================================
-            lift      `seeds` are lifted from `hole`: all seeds of a lap, or, with three opposite seeds
-                      (RULES 3), the one that moves to the other hole
+            lift      `seeds` are lifted from `hole`: all seeds of a lap, or the seed that moves to the
+                      opposite hole when two uur are made (RULES 3)
             drop      a seed falls into `hole`
             relay     the lap ends in `hole`, which has `seeds` with the last one, and the turn continues
             capture   `player` captures `seeds` from `hole`
@@ -49,7 +49,7 @@ class Event(NamedTuple):
                       is `seeds`
             ========  ==================================================================================
 
-        player: The player of the turn, 0 South or 1 North; in the last two kinds, the next player.
+        player: The player of the turn, 0 South or 1 North; in the kinds "next" and "end", the next player.
         hole: The hole, 0 to H-1 in sowing order; -1 in kinds without a hole.
         seeds: Number of seeds; 0 in kinds without a number.
         reason: "stuck", "stall" or "endless" in the kind "end", otherwise "".

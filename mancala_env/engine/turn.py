@@ -33,7 +33,7 @@ _ONE, _TWO, _THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 
 @kernel
 def is_start_board(rules, game):
-    """Return whether the board is that of the start: full holes, none owned, and empty stores."""
+    """Return whether the board is the start board: full holes, no owned holes, and empty stores."""
     if game.owned_south | game.owned_north | game.store_south | game.store_north:
         return False
     for hole in range(2 * rules.width):
@@ -68,7 +68,7 @@ def legal_actions(rules, game):
 
 @kernel
 def is_legal(rules, game, action, num_actions):
-    """Return whether a number is a legal action below num_actions."""
+    """Return whether a number is a legal action below `num_actions`."""
     return 0 <= action < num_actions and (legal_actions(rules, game) >> action) & 1 != 0
 
 
@@ -94,8 +94,8 @@ def sow_laps(rules, game, hole):
     """Sow from a hole, lap after lap, until a lap does not relay.
 
     Returns:
-        The board, the hole of the last seed, the seeds in that hole before it (uint64), the number of laps.
-        The turn is endless if the last of 1,000 laps would relay again: see :func:`relays`.
+        The board, the hole of the last seed, the seeds in that hole before the last seed (uint64), and the
+        number of laps. The turn is endless if the last of 1,000 laps would relay again; see :func:`relays`.
     """
     board = game.board
     owned = game.owned_south | game.owned_north
@@ -113,7 +113,7 @@ def sow_laps(rules, game, hole):
 
 @kernel
 def makes_four_matter(rules, game):
-    """Return the bits of the holes that a fourth seed takes, instead of a relay."""
+    """Return the bits of the holes that a fourth seed captures; elsewhere it relays."""
     if rules.landing == UUR:
         return 0
     if rules.owns_either:
@@ -133,8 +133,8 @@ def play_turn(rules, game, hole):
     """Play the turn that starts from a legal hole (RULES 3), and find the next player (RULES 4).
 
     Returns:
-        The next Game (its `end` is not RUNNING if the round is over), the number of laps, the captured seeds,
-        and the bits of the new holes of the player.
+        The next Game (its `end` is not RUNNING if the round is over), the number of laps, the number of
+        captured seeds, and the bits of the player's newly owned holes.
     """
     board, last, before, laps = sow_laps(rules, game, hole)
     mover = game.player
@@ -218,7 +218,7 @@ def _stall_after(game, board, owned, taken, captured):
 def settled(rules, game):
     """Return the game with the next player to move, or with the end of the round (RULES 4).
 
-    It is the turn of the player of `game`, who may have to pass.
+    The player of `game` is to move, and may have to pass.
     """
     free = free_occupied(game)
     mine = free & territory_of(rules, game, game.player)

@@ -120,10 +120,10 @@ def first_impossible(rules, games):
 
 
 def check_set_up(ruleset: Ruleset, games: np.ndarray) -> None:
-    """Check a game that was set up from numbers in range; row 0 of uint64 `[1, NUM_COLUMNS]`.
+    """Check a game that was set up from values in range; it is row 0 of uint64 `[1, NUM_COLUMNS]`.
 
     Raises:
-        InvalidPosition: The game is impossible; the message names the numbers.
+        InvalidPosition: The game is impossible; the message contains the values.
     """
     reason = reason_against(encode(ruleset), games, 0)
     if reason:
@@ -192,8 +192,8 @@ def check_running(
     """Return games if an episode can start from all of them; see :func:`check_games` for the arguments.
 
     Raises:
-        InvalidPosition: The games are invalid (:func:`check_games`), or a game is over, or a player of an
-            episode of one round may sow from the other row.
+        InvalidPosition: The games are invalid (:func:`check_games`), or a game is over. Or episodes have one
+            round, and a player may sow from the other row.
     """
     taken = check_games(ruleset, games, rows)
     names = np.arange(len(taken)) if rows is None else rows

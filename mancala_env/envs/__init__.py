@@ -4,14 +4,14 @@
 |---|---|
 | `aec` | `MancalaAEC`: two learners, for PettingZoo |
 | `gym` | `MancalaEnv`: one learner against an agent, for Gymnasium |
-| `vector` | `MancalaVectorEnv`: many such games stepped together, for Gymnasium |
-| `sb3` | `MancalaVecEnv`: many such games stepped together, for Stable-Baselines3 |
+| `vector` | `MancalaVectorEnv`: many games of one learner, stepped together, for Gymnasium |
+| `sb3` | `MancalaVecEnv`: many games of one learner, stepped together, for Stable-Baselines3 |
 | `open_spiel` | the rulesets as OpenSpiel games |
 | `families` | the three games: their rulesets, PettingZoo modules and Gymnasium ids |
-| `options` | `EnvOptions`: the arguments of every environment, checked; shared checks of resets |
-| `opponents` | `Duel`: games of a learner in which agents play the other turns |
+| `options` | `EnvOptions`: the checked arguments of every environment; shared checks of resets |
+| `opponents` | `Duel`: games of a learner in which agents play the opponent's turns |
 | `kernels` | compiled steps and resets |
 | `spaces` | action spaces that sample legal actions; metadata |
-| `guard` | `Guard`: PettingZoo's standard wrappers in one |
+| `guard` | `Guard`: PettingZoo's three standard wrappers as one class |
 | `drawing` | what `render()` draws |
 """

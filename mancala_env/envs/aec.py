@@ -180,7 +180,7 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
         self._show()
 
     def step(self, action: Any) -> None:
-        """Play an action of `agent_selection`; None for an agent whose episode is over.
+        """Play an action of `agent_selection`; pass None if the agent's episode is over.
 
         Raises:
             IllegalMove: The action is not legal; nothing has changed.

@@ -43,7 +43,7 @@ class Seen(NamedTuple):
 
 
 def seen_after(begin: Position | None, holes: Sequence[int], now: Position) -> Seen:
-    """Return a position with the turns that led to it, or without turns if they lead elsewhere.
+    """Return a position with the turns that led to it, or without turns if they lead to another position.
 
     The turns sow from `holes` in order, from the position `begin` on, which is None if unknown. New rounds
     are set up between them.
@@ -121,7 +121,7 @@ class Screen:
 
 
 class DrawnEnv:
-    """Drawing of an environment of one game; the environment sets the attributes."""
+    """Mixin that draws an environment of one game; the environment sets the attributes."""
 
     metadata: Any
     position: Any

@@ -1,8 +1,8 @@
 """The three wrappers of PettingZoo's classic games in one, for speed.
 
 ``OrderEnforcingWrapper(AssertOutOfBoundsWrapper(TerminateIllegalWrapper(env)))`` passes every attribute
-through three ``__getattr__``, which takes longer than 100 turns of the engine. :class:`Guard` does the same,
-with the same warnings and errors, through properties.
+through three ``__getattr__`` calls, which take longer than 100 turns of the engine. :class:`Guard` behaves
+the same, with the same warnings and errors, but uses properties.
 """
 
 from typing import Any
@@ -37,7 +37,7 @@ def _is_in(space: Any, action: Any) -> bool:
 
 
 class Guard(OrderEnforcingWrapper):
-    """A wrapper in which an illegal action loses, with a warning, and the order of calls is checked."""
+    """Wrapper that checks the order of calls, and ends the episode with a loss at an illegal action."""
 
     agents = _of_the_env("agents")
     agent_selection = _of_the_env("agent_selection")

@@ -32,9 +32,9 @@ class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
 
     ## Action Space
     ``Discrete(A)``: the hole to sow from, seen from the learner. Actions 0 to W-1 are their own row in sowing
-    order. A is W; it is 2W in Gabata with more than one round, because holes of the opponent's row can become
-    the learner's. ``action_masks()`` (bool `[A]`) and ``info["action_mask"]`` (int8 `[A]`) mark the legal
-    actions. ``action_space.sample()`` without a mask draws a legal action.
+    order. A is W, the number of holes in a row. In Gabata with several rounds A is 2W, because holes of the
+    opponent's row can become the learner's. ``action_masks()`` (bool `[A]`) and ``info["action_mask"]`` (int8
+    `[A]`) mark the legal actions. ``action_space.sample()`` without a mask draws a legal action.
 
     An illegal action raises ``IllegalMove`` and changes nothing. With ``illegal="random"`` a random legal
     action is played instead. With ``illegal="lose"`` it ends the episode with reward -1.
@@ -48,18 +48,20 @@ class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
     episode. ``flatten=True`` makes it one vector.
 
     ## Starting State
-    The start of round 1, then `opening_turns` random turns, then the opponent's turns up to the learner's
-    first. Without random turns a learner sees only a few games and memorises them. An opening that ends the
-    episode is drawn again. ``reset(options={"position": ..., "seat": ...})`` starts from another position.
+    The episode starts with round 1. First `opening_turns` random turns are played. Then the opponent plays
+    until the learner is to move. Without random turns a learner sees only a few games and memorises them. An
+    opening that ends the episode is drawn again. ``reset(options={"position": ..., "seat": ...})`` starts
+    from another position.
 
     ## Rewards
     0 until the episode ends. Then +1, 0 or -1 (`reward="outcome"`), or the learner's lead in the last count
     divided by all seeds of the game (`reward="margin"`).
 
     ## Episode End
-    Terminated after the last of `rounds` rounds, or after the match. Truncated if a match reaches 1,000
-    rounds; the last count then decides the reward. The last info holds ``counts`` (int16 `[2]`, of South and
-    North), ``winner`` (0 South, 1 North, -1 draw) and ``illegal`` (whether an illegal action ended it).
+    The episode is terminated after `rounds` rounds, or after the match. It is truncated if a match reaches
+    1,000 rounds. The last count then decides the reward. The last info holds ``counts`` (int16 `[2]`, of
+    South and North), ``winner`` (0 South, 1 North, -1 draw) and ``illegal`` (whether an illegal action ended
+    the episode).
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 2}  # noqa: RUF012 - as Gymnasium declares it
@@ -179,7 +181,7 @@ class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
             self.position.play(action)  # pyright: ignore[reportArgumentType]
         except IllegalMove as error:
             why = str(error)
-        else:  # the rules allow the hole, but the action space does not have it
+        else:  # the rules allow the hole, but the action space lacks it
             why = f"action {action} is not one of 0 to {len(mask) - 1}"
         if self._illegal == "raise":
             why += ". Choose by action_masks(), or make the environment with illegal='random' or 'lose'"

@@ -1,8 +1,8 @@
 """Kernels of the environments: turns of learner and opponents, resets, masks and observations.
 
-The time of a call from Python grows with its arguments, and a NamedTuple takes as long as four arrays. So the
-kernels that an environment calls once per step take all settings as one array of integers, and write their
-results into tables.
+A call from Python takes longer the more arguments it has, and a NamedTuple costs as much as four arrays. So
+the kernels that an environment calls once per step take all settings as one integer array. They write their
+results into arrays.
 
 Symbols: B games, A actions, F features of the board, N opponents.
 """
@@ -49,21 +49,22 @@ NOTHING, SHOW, LEARNER, AGENT, RESTART = range(5)
 # Kinds of opponents: called from Python, or played here.
 ASKED, RANDOM, GREEDY = 0, 1, 2
 
-# Status of a step: complete, waiting for opponents, or without a possible opening.
+# Status of a step: complete, waiting for opponents, or stuck because no opening is possible.
 READY, ASKING, STUCK = 0, 1, 2
 
 # Columns of rows, uint64 `[B, NUM_ROW_COLUMNS]`: state of an environment besides its game.
 RANDOM_STATE, SEAT, OPPONENT, PHASE, IS_GIVEN, GIVEN_SEAT, TRIES, TRAIL = range(8)
 NUM_ROW_COLUMNS = 8
-# The trail of a step: the holes sown from, five bits each (hole + 1), the last one lowest, at most 12. BEGAN:
-# an episode began in the step, and the trail starts there.
+# The trail of a step: the last holes sown from, at most 12, five bits each (hole + 1), the latest in the
+# lowest bits. BEGAN: an episode began in the step, and the trail starts there.
 HOLE_BITS, TRAIL_MASK, BEGAN = np.uint64(5), np.uint64((1 << 60) - 1), np.uint64(1 << 63)
-# Phases: the episode is over; before the learner's first turn; after it; every episode ends before it.
+# Phases: the episode is over; the learner has not moved yet; the learner has moved; every episode ends before
+# the learner's first turn.
 OVER, OPENING, PLAYING, HOPELESS = 0, 1, 2, 3
 # Columns of results, int64 `[B, NUM_RESULTS]`; zeros if no episode ended.
 DONE, TRUNCATED, WINNER, FORFEITED, LAST_SEAT, SOUTH_COUNT, NORTH_COUNT = range(7)
 NUM_RESULTS = 7
-# Number of episodes that end before the learner's first turn, after which all are assumed to end there.
+# After this many episodes that end before the learner's first turn, all episodes are assumed to.
 _MOST_TRIES = 10_000
 
 _SEAT_MODE, _ILLEGAL, _AUTORESET = range(NUM_RULES + NUM_SETTINGS, NUM_RULES + NUM_SETTINGS + 3)
@@ -193,12 +194,12 @@ def duel_step(
     start,
     stop,
 ):
-    """Play the learner's turn in games start to stop, then opponents' turns up to the learner's next one.
+    """Play the learner's turn in a range of games, then opponents' turns until the learner is to move again.
 
     Args:
         settings: See :func:`encode_settings`.
-        opponents: float64 `[N, 2]`, kind of each opponent (ASKED, RANDOM or GREEDY), and the cumulative
-            probabilities of the opponents.
+        opponents: float64 `[N, 2]`, kind of each opponent (ASKED, RANDOM or GREEDY), and its cumulative
+            probability.
         games: uint64 `[B, NUM_COLUMNS]`.
         rows: uint64 `[B, NUM_ROW_COLUMNS]`.
         starts: uint64 `[B, NUM_COLUMNS]`, start of each episode: read where it is given, otherwise written.

@@ -1,4 +1,4 @@
-"""The games as OpenSpiel games: ``pyspiel.load_game("mancala_leyla")`` and the rest of the catalogue.
+"""All rulesets of the catalogue as OpenSpiel games, such as ``pyspiel.load_game("mancala_leyla")``.
 
 >>> from mancala_env.envs import open_spiel
 >>> game = open_spiel.load("layli_goobalay")
@@ -7,10 +7,10 @@
 >>> state.current_player(), state.legal_actions()
 (1, [0, 2, 3, 5])
 
-Importing this module registers every ruleset as ``mancala_`` and its name. The games have two players who
-take turns, no chance, perfect information and zero sum. A game is one round, with the reward at its end. The
-text of a state is that of its position (:mod:`mancala_env.games.notation`). The observation tensor is the
-observation kind "board". Install OpenSpiel with ``pip install ".[openspiel]"``.
+Importing this module registers every ruleset as ``mancala_`` and its name. The games are sequential,
+deterministic, zero-sum, and have perfect information. A game is one round, with the reward at its end. A
+state is written as the text of its position (:mod:`mancala_env.games.notation`). The observation tensor has
+the observation kind "board". Install OpenSpiel with ``pip install ".[openspiel]"``.
 """
 
 from typing import Any
@@ -140,7 +140,7 @@ class MancalaGame(pyspiel.Game):
 
         Raises:
             InvalidPosition: The text is not a position, or territory has changed hands. A game of one round
-                has no actions for that, and OpenSpiel would write outside its masks.
+                has no actions for foreign holes, and OpenSpiel would write outside its masks.
         """
         position = None if text is None else Position.from_text(text, self.ruleset)
         if position is not None and not position.is_over:

@@ -1,8 +1,8 @@
 """Duel: games of one learner against opponents, for the environments and the training pool.
 
-A step is a turn of the learner. The opponents' turns, several in a row if the learner must pass, are played
-within the step. A step works on copies, which replace the state at its end. So an exception on the way, such
-as an opponent's error or Ctrl-C, leaves the state unchanged.
+A step is a turn of the learner and all of the opponent's turns until the learner is to move again. A step
+works on copies, which replace the state at its end. So an exception during a step, such as an opponent's
+error or Ctrl-C, leaves the state unchanged.
 """
 
 from collections.abc import Sequence
@@ -49,15 +49,15 @@ def _array_of_now(name: str) -> Any:
 class Duel:
     """B games, each between the learner and an opponent.
 
-    Each game has its own random generator: a game of many equals a single game with the same seed. The caller
-    may keep the arrays that a step returns.
+    Each game has its own random generator. So a game in a batch equals a single game with the same seed. The
+    caller may keep the arrays that a step returns.
 
     Symbols: B games, A actions, N opponents.
 
     Attributes:
         num_actions: A.
         observer: Writer of the learner's observations.
-        opponents: The opponents. Former ones that still play in current games may follow.
+        opponents: The current opponents, then replaced opponents that still play in running games.
         games: The games, uint64 `[B, NUM_COLUMNS]`; read only.
         legal_mask: The learner's legal actions, int8 `[B, A]`; all zeros where the episode is over.
         observation: The learner's observations, `[B, *shape]`.

@@ -65,18 +65,18 @@ class EnvOptions:
         rounds: Most rounds of an episode (1 by default), or "match" to play until the match is over.
         reward: "outcome" for +1, 0 or -1 (the default), or "margin" for the lead in the last count over all
             seeds.
-        first_player: Who starts round 1: 0 South (the default), 1 North, or "random" for a draw at each
-            reset.
+        first_player: Player who starts round 1: 0 South (the default), 1 North, or "random" to draw one at
+            each reset.
         opening_turns: Number of uniformly random turns before the episode begins: 4 by default, 0 in
             environments for two learners.
-        opening_set: "all" openings (the default), or only those for "training", which no evaluation uses.
-        observation: "board" (the default), or what each action leads to: "afterstates", "replies", "lines",
-            "leaves" or "values"; see :mod:`mancala_env.observations`.
-        flatten: Whether an observation is one vector, whatever its kind (False by default).
+        opening_set: "all" openings (the default), or only the "training" openings, which no evaluation uses.
+        observation: "board" (the default), or a kind that shows the result of each action: "afterstates",
+            "replies", "lines", "leaves" or "values"; see :mod:`mancala_env.observations`.
+        flatten: Whether to flatten every observation to one vector (False by default).
         render_mode: What ``render()`` returns: None (the default), "ansi", "svg", "rgb_array" or "human".
         opponent: An agent or its spec, such as "random" (the default), "greedy" or the path of a checkpoint.
-            One of a list is drawn for each episode.
-        seat: The learner's seat: "south" (the default), "north", or "random" for a draw at each reset.
+            From a list, one opponent is drawn for each episode.
+        seat: The learner's seat: "south" (the default), "north", or "random" to draw one at each reset.
         illegal: Effect of an illegal action: "raise" an IllegalMove (the default), "lose" the episode, or
             play a "random" legal action instead.
 
@@ -143,7 +143,7 @@ class EnvOptions:
         return encode_episode(self.rounds, first, turns, self.reward, self.opening_set)
 
     def observer(self) -> Observer:
-        """Return what writes the observations, or raise the errors of :class:`Observer`."""
+        """Return the :class:`Observer` that writes the observations; it raises the errors of its class."""
         num_actions = self.ruleset.num_actions(self.rounds)
         return Observer(self.ruleset, self.observation, num_actions, flatten=self.flatten)
 
@@ -157,7 +157,10 @@ class UnknownRenderMode(InvalidArgument, TypeError):
 
 
 class MissingRenderer(MissingPackage, TypeError):
-    """A render mode needs a package that is not installed; a TypeError for the same reason."""
+    """A render mode needs a package that is not installed.
+
+    It is a TypeError for the same reason as :class:`UnknownRenderMode`.
+    """
 
 
 class UnknownOption(InvalidArgument, TypeError):
@@ -230,7 +233,7 @@ def _check_render_mode(render_mode: str | None) -> None:
 
 
 def warn_of_no_render_mode() -> None:
-    """Warn that nothing is drawn without a render mode."""
+    """Warn that an environment without a render mode draws nothing."""
     modes = list(RENDER_MODES)
     message = f"render() draws nothing without a render mode; make the environment with one of {modes}"
     warnings.warn(message, stacklevel=3)

@@ -5,8 +5,8 @@
 >>> env.reset().shape, env.action_masks().shape
 ((256, 6, 34), (256, 6))
 
-One call of the engine steps all games; SB3's ``make_vec_env`` steps them one after the other. sb3-contrib's
-MaskablePPO calls `action_masks` itself.
+One call of the engine steps all games. SB3's ``make_vec_env`` would step them one after the other.
+sb3-contrib's MaskablePPO calls `action_masks` itself.
 """
 
 import time
@@ -180,6 +180,6 @@ class MancalaVecEnv(GamesVecEnv):
         return tiles_of([seen_of(self._duel, b, self.position(b)) for b in range(self.num_envs)])
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Return True for each game if the wrapper is a Monitor, whose ``episode`` infos steps return."""
+        """Return True for each game if the wrapper is a Monitor: steps return its ``episode`` infos."""
         is_monitor = getattr(wrapper_class, "__name__", "") == "Monitor"
         return [is_monitor] * len(list(self._get_indices(indices)))

@@ -1,8 +1,8 @@
 """Observation and action spaces of the environments.
 
-The Gymnasium environments refuse illegal actions. So their action spaces sample only legal actions, and
-``env.step(env.action_space.sample())`` works, as in Gymnasium's tutorials. Libraries see plain ``Discrete``
-and ``MultiDiscrete`` spaces.
+The Gymnasium environments refuse illegal actions. So their action spaces sample only legal actions:
+``env.step(env.action_space.sample())`` works, as in Gymnasium's tutorials. To libraries they are ordinary
+``Discrete`` and ``MultiDiscrete`` spaces.
 """
 
 import copy
@@ -16,7 +16,7 @@ from mancala_env.observations import Observer
 
 
 def metadata_of(declared: Mapping[str, Any], observer: Observer) -> dict[str, Any]:
-    """Return a copy of the metadata of an environment's class, with the kind of observation."""
+    """Return a copy of an environment class's metadata, with the observation kind and its version."""
     own = {"observation": observer.kind, "observation_version": observer.version}
     return copy.deepcopy(dict(declared)) | own
 

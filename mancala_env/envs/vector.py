@@ -34,15 +34,15 @@ class MancalaVectorEnv(VectorEnv):
     ``gymnasium.make_vec("mancala/Leyla-v0", num_envs=B)`` makes it. Every game behaves like a
     :class:`mancala_env.envs.gym.MancalaEnv`: with seed s, game b plays like that environment with seed s + b.
 
-    `autoreset_mode` decides how the next episode of a game starts:
+    `autoreset_mode` decides when the next episode of a game starts:
 
     - ``SAME_STEP`` (the default): within the step that ends the episode, so that the learner always has a
-      legal action. Observation and mask are those of the new episode. ``infos["final_obs"][b]`` is the last
-      observation of the old one. ``infos["final_info"]`` has its ``counts`` `[B, 2]`, ``winner`` `[B]`,
+      legal action. Observation and mask belong to the new episode. ``infos["final_obs"][b]`` is the last
+      observation of the ended episode. ``infos["final_info"]`` has its ``counts`` `[B, 2]`, ``winner`` `[B]`,
       ``illegal`` `[B]`, ``action_mask`` `[B, A]` and ``seat`` `[B]`.
-    - ``NEXT_STEP``: in the next step, which ignores the action of the game. `infos` has ``counts``,
+    - ``NEXT_STEP``: in the next step, which ignores the action for that game. `infos` has ``counts``,
       ``winner`` and ``illegal``.
-    - ``DISABLED``: with ``reset(options={"reset_mask": ...})``. `infos` is that of ``NEXT_STEP``.
+    - ``DISABLED``: by ``reset(options={"reset_mask": ...})``. `infos` is the same as for ``NEXT_STEP``.
 
     Symbols: B games, A actions, F features of the board, G features of an action.
     """
@@ -124,8 +124,8 @@ class MancalaVectorEnv(VectorEnv):
             seed: Random seed of the games and the opponents: a number s seeds game b with s + b, a list seeds
                 each game. None keeps the current generators; the first reset then uses `np_random_seed`.
             options: ``reset_mask``: bool `[B]`, the games to reset. ``position``: the start, a Position or
-                its text. ``seat``: "south", "north" or "random", for this episode. The last two are one
-                value for all games, or a list of B.
+                its text. ``seat``: "south", "north" or "random", for this episode. ``position`` and ``seat``
+                are one value for all games, or a list of B.
 
         Returns:
             The observations `[B, F]` or `[B, A, G]`, and infos with ``action_mask`` and ``seat``.

@@ -34,11 +34,11 @@ class Evaluation:
     Attributes:
         ruleset: Name of the ruleset.
         agents: Specs of the evaluated agents.
-        matches: All matches, each from the side of an evaluated agent.
+        matches: All matches, each with an evaluated agent as the first agent.
         ratings: Ratings of the evaluated agents and, with the ladder, of its anchors; None without matches.
-        regrets: Regret of each agent, over the fixed positions and over its own games if requested.
-        notes: Notes for the reader.
-        regret_differences: Differences of regret between each two agents over the fixed positions.
+        regrets: Regret of each agent over the bundled positions and, on request, over its own games.
+        notes: Notes on the results, for reports.
+        regret_differences: Differences of regret between each pair of agents over the bundled positions.
         opening_set: Set of openings of the games.
         opening_turns: Number of random turns in an opening; 0 for balanced openings.
         rounds: Number of rounds per game, or "match".
@@ -93,7 +93,7 @@ def evaluate(
         options: Attributes of :class:`~mancala_env.evaluation.match_options.EvaluationOptions`.
 
     Raises:
-        InvalidMatch: If an argument is out of range, an agent is named twice, there is nothing to measure, or
+        InvalidMatch: If an argument is out of range, an agent is a duplicate, there is nothing to measure, or
             the ladder does not allow the openings or the rounds.
         InvalidArgument: If the seed or the number of threads is invalid, or `ladder` or `regret` is not a
             bool.

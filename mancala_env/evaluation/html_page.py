@@ -1,6 +1,6 @@
 """Self-contained HTML pages for reports: headings, tables, plots and boards, without scripts.
 
-Reports of training runs, evaluations and benchmarks use it. Every picture has a caption that explains it.
+Reports of training runs, evaluations and benchmarks use this module. Every picture has a caption.
 """
 
 import html
@@ -70,7 +70,7 @@ class Page:
         self._figures([_board(move) for move in moves])
 
     def details(self, summary: str, text: str) -> None:
-        """Add preformatted text that the reader can unfold."""
+        """Add a collapsed section of preformatted text."""
         folded = f"<summary>{html.escape(summary)}</summary><pre>{html.escape(text)}</pre>"
         self._parts.append(f"<details>{folded}</details>")
 

@@ -23,7 +23,7 @@ Z95 = statistics.NormalDist().inv_cdf(0.975)
 # Half a 0 and half a 1 (Jeffreys' prior of a proportion) are added for the variance of shares, so that equal
 # values do not give an interval of width 0.
 _PRIOR_ENDS = 0.5
-# Weight of the expected spread, in values.
+# Weight of the expected spread, as a number of values.
 _PRIOR_VALUES = 2
 _PRIOR_MISTAKES = 1
 # With one degree of freedom Student's quantile is 12.7 and its exponential useless.
@@ -33,8 +33,8 @@ _LEAST_FREEDOM = 4
 def design_effect(values: np.ndarray, groups: np.ndarray | None) -> float:
     """Return the number of grouped values that carry as much information as one independent value.
 
-    This is Kish's design effect (1965): the variance of the mean under sampling of groups, divided by that
-    under sampling of values. It is limited to the range from 1 (values of a group are independent) to the
+    This is Kish's design effect (1965): the variance of the mean if groups are sampled, divided by its
+    variance if values are sampled. It is at least 1 (values of a group are independent). It is at most the
     mean group size of a value (values of a group are equal).
 
     Args:
@@ -57,8 +57,8 @@ def share_interval(values: np.ndarray, repeats: float = 1.0) -> tuple[float, flo
     """Return a 95 % interval of the mean of values from 0 to 1, such as scores of pairs.
 
     This is Wilson's score interval (1927) at the effective number of values (Korn and Graubard 1998): the
-    number of wins and losses with the same variance. For the variance half a win and half a loss are added to
-    the values, so N wins count as N**2 / (N + 1).
+    number of wins and losses with the same variance. The estimate of the variance includes an additional half
+    win and half loss. So N wins have an effective number of N**2 / (N + 1).
 
     Args:
         values: Values from 0 to 1, `[N]`.
@@ -91,7 +91,7 @@ def mean_interval(
     """Return a 95 % interval of the mean of values.
 
     This is Student's interval with a moderated variance (Smyth 2004): the weighted mean of the sample
-    variance and of spread**2, which has the weight of two values. So equal values have an interval of
+    variance and spread**2. The weight of spread**2 is that of two values. So equal values have an interval of
     positive width, and with many values `spread` hardly matters.
 
     Args:
@@ -115,14 +115,15 @@ def mean_interval(
 def regret_interval(regrets: np.ndarray, mistake: float, high: float) -> tuple[float, float]:
     """Return a 95 % interval of the mean of regrets.
 
-    The mean is the share of mistakes times their mean cost. The share has Wilson's interval, the logarithm of
-    the cost Student's. MOVER combines the two (Zou and Donner 2008; for values that are often zero: Zou,
-    Taleban and Huo 2009).
+    The mean is the share of mistakes times their mean cost. The share has Wilson's interval. The logarithm of
+    the cost has Student's interval. MOVER combines the two intervals (Zou and Donner 2008; for values that
+    are often zero: Zou, Taleban and Huo 2009).
 
-    - One mistake of the expected cost is added. So N regrets of zero have an interval, too: from zero to the
-      expected cost times Wilson's upper end of the share, which is about 3.8 / (N + 3.8).
-    - Student's quantile has at least four degrees of freedom. With one, for a single mistake, every interval
-      would end at `high`. The coverage with four is right (:mod:`tools.interval_coverage`).
+    - One mistake of the expected cost is added. So N regrets of zero have an interval, from zero to
+      the expected cost times the upper end of Wilson's interval, about 3.8 / (N + 3.8).
+    - Student's quantile has at least four degrees of freedom. With one degree of freedom, for a single
+      mistake, every interval would end at `high`. With four, the coverage is right
+      (:mod:`tools.interval_coverage`).
     - Costs that differ from the expected cost widen the interval. So one cheap mistake may give a higher
       upper end than one expensive mistake.
 
@@ -154,8 +155,8 @@ def regret_interval(regrets: np.ndarray, mistake: float, high: float) -> tuple[f
 def student_quantile(freedom: int) -> float:
     """Return the 97.5 % quantile of Student's t distribution.
 
-    It is exact for 1 and 2 degrees of freedom. For more it is the expansion of Abramowitz and Stegun (1964),
-    26.7.5, whose error is below 0.01. So intervals do not need scipy.
+    It is exact for 1 and 2 degrees of freedom. For more it uses the expansion 26.7.5 of Abramowitz and Stegun
+    (1964), whose error is below 0.01. So intervals do not need scipy.
     """
     if freedom == 1:
         return math.tan(math.pi * 0.475)

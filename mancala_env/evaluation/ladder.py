@@ -1,7 +1,7 @@
-"""The stored ladder: bundled ratings of scripted agents, the anchors, that other agents are rated against.
+"""The stored ladder: bundled ratings of scripted agents. Other agents are rated against these *anchors*.
 
 The anchors played a round robin. `data/ladder.json` contains the pair counts of their matches, from which the
-ratings follow. So a new agent is rated on the same scale by playing only the anchors.
+ratings are computed. So a new agent is rated on the same scale by playing only the anchors.
 ``python -m tools.make_ladders`` writes the file.
 """
 
@@ -33,7 +33,7 @@ class Ladder:
         ruleset: Name of the ruleset.
         matches: Pair counts of every match between two anchors.
         opening_turns: Number of random turns in an opening; 0 for balanced openings.
-        excluded: Reasons by spec of the anchors that are excluded.
+        excluded: Excluded anchors: the reason by spec.
         opening_set: Set of openings; see :func:`~mancala_env.evaluation.openings`.
         openings: Hash of the balanced openings, which may be regenerated; "" for other sets.
     """
@@ -77,7 +77,7 @@ def stored_ladder(ruleset: str | Ruleset) -> Ladder:
     """
     ruleset = lookup(ruleset)
     stored = json.loads(STORED.read_text())["rulesets"]
-    # Only rulesets of the catalogue have ladders, not others of the same name.
+    # Only rulesets of the catalogue have ladders, not other rulesets with the same name.
     if ruleset.name not in stored or ruleset.name not in names() or lookup(ruleset.name) != ruleset:
         raise NoLadder(
             f"no ladder is stored for {ruleset.name!r}, only for {', '.join(stored)}; switch the ladder off "

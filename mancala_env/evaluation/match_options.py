@@ -57,11 +57,11 @@ class MatchOptions:
         games: Number of games per match; even, because each opening is played from both seats.
         opening_turns: Number of uniformly random turns in an opening, 0 to 12; not for balanced openings.
         opening_set: "balanced", "evaluation", "training" or "all"; see
-            :func:`~mancala_env.evaluation.openings`. None for the bundled balanced openings. If none are
-            bundled, or `opening_turns` is given, None means "evaluation", or "all" if fewer than 20 openings
-            are held out.
-        seed: Random seed of the openings and of all agents, including agents passed as objects; None for a
-            random one, in a single match only.
+            :func:`~mancala_env.evaluation.openings`. None for the bundled balanced openings. If there are
+            none, or `opening_turns` is given, None means "evaluation". If fewer than 20 openings are held
+            out, it means "all".
+        seed: Random seed of the openings and of all agents, including agents passed as objects. None, only in
+            a single match, for a random seed.
         rounds: Number of rounds per game, or "match" to play until the match is over (at most 1,000 rounds).
         num_threads: Number of CPU threads of agents made from specs; None for all available cores.
         progress: Called as progress(finished games, games).
@@ -82,11 +82,11 @@ class RoundRobinOptions(MatchOptions):
 
     Attributes:
         seed: Random seed of the openings and of all agents.
-        results: Results file; finished games are read from it, and new ones appended. Games read from it
+        results: Results file; finished games are read from it, and new games are appended. Games read from it
             count as finished for `progress`.
         records: File of game records that new games are appended to; see :mod:`mancala_env.games.records`.
-            The games of a chunk are recorded before its results. A process killed in between leaves games
-            that are played and recorded again, but none is missing.
+            The games of a chunk are recorded before its results. If the process is killed in between, these
+            games are replayed and recorded again. No game is missing.
         play_chunks: Plays the games; None plays them in this process.
             :class:`mancala_env.evaluation.ray_matches.RayChunks` plays them on a Ray cluster, with the same
             results.
@@ -103,16 +103,16 @@ class EvaluationOptions(RoundRobinOptions):
     """Options of :func:`~mancala_env.evaluation.evaluate`: those of a round robin, and these.
 
     Attributes:
-        opening_set: Set of openings. None for those of the ladder, which allows no others, and without the
-            ladder as in a match.
+        opening_set: Set of openings. With the ladder, None selects the ladder's openings, and no others are
+            allowed. Without the ladder, None has the same meaning as in a match.
         ladder: Whether each agent plays the anchors of the stored ladder, whose ratings are fixed; only with
             rounds=1.
         regret: Whether to measure regret over the bundled solved positions.
-        own_games: Number of games of each agent against itself, to measure its regret in them; even, 0 for
+        own_games: Number of games of each agent against itself, in which its regret is measured; even; 0 for
             none; only with rounds=1.
         progress: Called as progress(stage, done, total).
         measured: Called with the evaluation so far, after the matches and after each regret. If an exception
-            ends the matches, it is called with the finished games. So the last call has all measurements.
+            stops the matches, it is called with the finished games. So the last call has all measurements.
     """
 
     ladder: bool = True

@@ -1,9 +1,9 @@
 """Matches between two agents over many openings, each played from both seats.
 
-Different openings give deterministic agents different games. Playing each from both seats removes the
-advantage of a seat. A *pair* is the two games of one opening. The games of a pair depend on each other, pairs
-of different openings do not. So all intervals are computed over pairs, and pairs of repeated openings count
-less (:func:`~mancala_env.evaluation.intervals.design_effect`).
+With different openings, deterministic agents play different games. Playing each opening from both seats
+removes the advantage of a seat. A *pair* is the two games of one opening. The two games are dependent, but
+pairs of different openings are independent. So all intervals are computed over pairs, and pairs of repeated
+openings count less (:func:`~mancala_env.evaluation.intervals.design_effect`).
 """
 
 from collections.abc import Iterator
@@ -48,12 +48,12 @@ class MatchResult:
     Attributes:
         first, second: Specs of the agents.
         ruleset: Name of the ruleset.
-        margins: int16 `[P, 2]`, final lead of the first agent in seeds; as South in column 0, as North in
+        margins: int16 `[P, 2]`, final lead of the first agent in seeds: as South in column 0, as North in
             column 1.
-        total_seeds: Number of seeds in the game; None for the number of the catalogue's ruleset.
+        total_seeds: Number of seeds in the game; None for the number in the catalogue's ruleset.
         opening_set: Set of openings; None if they were passed as positions.
         opening_turns: Number of random turns in an opening; 0 for balanced openings.
-        openings: int64 `[P]`, index of each pair's opening, equal for repeated ones; None if all differ.
+        openings: int64 `[P]`, index of each pair's opening, equal for repeated openings; None if all differ.
     """
 
     first: str
@@ -213,7 +213,7 @@ def play_matches(
 
 
 def num_pairs(games: int, name: str = "games") -> int:
-    """Return the number of pairs in a number of games, which the argument `name` gave.
+    """Return the number of pairs in `games` games; error messages call the argument `name`.
 
     Raises:
         InvalidMatch: If `games` is not an even whole number from 2 to MOST_GAMES.
@@ -281,7 +281,7 @@ def check_agent(name: str, agent: object) -> None:
 
 
 def which_openings(openings: np.ndarray) -> np.ndarray | None:
-    """Return the index of each opening among the distinct ones, int64 `[P]`; None if all are distinct."""
+    """Return an index for each opening, equal for equal openings, int64 `[P]`; None if all are distinct."""
     found, which = np.unique(openings, axis=0, return_inverse=True)
     return None if len(found) == len(openings) else which.reshape(-1).astype(np.int64)
 

@@ -16,8 +16,8 @@ from mancala_env.evaluation.balanced_openings import balanced_openings, has_bala
 from mancala_env.games.batch import Batch
 from mancala_env.rulesets import Ruleset, lookup
 
-# On the smallest board of the catalogue random play lasts 32 turns on average, and a short round a third of
-# that. More opening turns would often reach the end of the round.
+# On the smallest board of the catalogue a random round lasts 32 turns on average, and a short round about 11.
+# More opening turns would often reach the end of the round.
 MAX_OPENING_TURNS = 12
 OPENING_TURNS = 4
 """Default number of random turns in an opening, if no balanced openings are bundled."""
@@ -29,7 +29,7 @@ _FEWEST_HELD_OUT = 20
 
 
 Openings = Literal[OpeningSet, "balanced"]
-"""Names of the sets of openings: those of the hold-out, and the bundled balanced openings."""
+"""Names of the sets of openings."""
 OPENINGS: Sequence[str] = get_args(Openings)
 
 
@@ -50,12 +50,12 @@ def openings(
 
     Opening k of a random seed does not depend on `start` and `count`. The sets:
 
-    - "all": drawn turn by turn; drawn again if the round ended.
+    - "all": random turns from the start; an opening that ends the round is drawn again.
     - "evaluation": the 20 % of all openings that are held out (:mod:`mancala_env.engine.holdout`).
     - "training": the other openings.
     - "balanced": the bundled balanced openings; `opening_turns` is ignored.
 
-    Large sets are sampled. In small ones, no opening repeats before all have occurred.
+    Large sets are sampled. In small sets, no opening repeats before all have occurred.
 
     Args:
         ruleset: The ruleset, or its name.
@@ -121,9 +121,9 @@ def openings_to_evaluate(
 ) -> tuple[Openings, int]:
     """Return the set and the random turns of openings, with defaults for arguments that are None.
 
-    By default the bundled balanced openings are used or, without them, openings of 4 random turns. If
-    `opening_set` is None, openings of random turns are those held out for "evaluation", or "all" if fewer
-    than 20 are held out. The number of random turns is 0 for "balanced".
+    By default the bundled balanced openings are used. If there are none, the default is openings of 4 random
+    turns. Openings of random turns are from the set "evaluation" by default, or from "all" if fewer than 20
+    are held out. The number of random turns is 0 for "balanced".
 
     Raises:
         InvalidMatch: If the set is unknown, `opening_turns` is out of range, or is combined with "balanced".

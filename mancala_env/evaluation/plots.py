@@ -87,8 +87,7 @@ def plot_win_rates(
 def plot_regret(regrets: list[Regret], axes: "Axes | None" = None) -> "Figure":
     """Plot mean regret by phase of the round, with 95 % intervals.
 
-    Phases without solved positions are omitted. The regrets of the agents must be over one source of
-    positions.
+    Phases without solved positions are omitted. All regrets must be over the same source of positions.
     """
     axes = axes if axes is not None else new_axes(7, 3.5)
     kept = [i for i in range(len(regrets[0].phases)) if any(one.phases[i].positions for one in regrets)]

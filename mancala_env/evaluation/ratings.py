@@ -1,12 +1,12 @@
 """Elo ratings from matches, with 95 % intervals.
 
-The model is that of Bradley and Terry (1952): the probability of a win depends only on the difference of the
-two ratings, and 400 Elo are odds of ten to one. A draw counts as half a win for each agent. The random agent
-has 0 Elo.
+This is the model of Bradley and Terry (1952). The probability of a win depends only on the difference of the
+two ratings. A difference of 400 Elo means odds of ten to one. A draw counts as half a win for each agent. The
+random agent has 0 Elo.
 
 Intervals come from a Bayesian bootstrap (Rubin 1981) over pairs of games; a pair is one opening played from
-both seats. So they include the variation between openings and the dependence of the two games. Pairs of
-repeated openings have less weight.
+both seats. So the intervals include the variation between openings and the dependence of a pair's games.
+Pairs of repeated openings have less weight.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ _SMALL_STEP = 1e-7
 
 
 class PairCounts(NamedTuple):
-    """The data of a match that ratings are fitted to.
+    """The pair scores of a match, to which ratings are fitted.
 
     Attributes:
         first, second: Names of the agents.
@@ -141,8 +141,8 @@ def fit_ratings(
 
     Args:
         matches: MatchResults or PairCounts; several matches of the same agents add up.
-        fixed: Ratings to keep, such as those of the ladder. Only other agents are fitted, and all are
-            returned. The uncertainty of these ratings is part of the intervals of the others.
+        fixed: Ratings to keep, such as those of the ladder. Only other agents are fitted, but all agents are
+            returned. The intervals of the fitted agents include the uncertainty of the fixed ratings.
         seed: Random seed of the bootstrap, which affects only the last digit of the intervals.
         num_replicates: R, number of bootstrap replicates.
 
@@ -165,7 +165,7 @@ def fit_ratings(
         for name in match[:2]:
             games[index[name]] += 2 * int(np.sum(match.counts))
     sides, counts = _merged_pairs(counted, index)
-    # With `fixed` another stream, so that the errors are independent of those of the fixed ratings.
+    # With `fixed`, use another random stream: the errors must be independent of the fixed ratings' errors.
     rng = np.random.default_rng(seed if fixed is None else [seed, 1])
     posterior = counts + _PRIOR_PAIRS
     drawn = [rng.dirichlet(alpha, num_replicates) for alpha in posterior]

@@ -6,9 +6,9 @@
 >>> ray.init("auto")                                          # doctest: +SKIP
 >>> round_robin(["greedy", "minimax:4"], "leyla", games=2000, play_chunks=RayChunks())  # doctest: +SKIP
 
-A task plays a chunk of 64 games. Checkpoints are sent with it, so the machines need not share a disk. They
-need the package and the packages of the agents. The results file is written by this process. An interrupted
-run can resume with or without a cluster.
+A task plays a chunk of 64 games. Checkpoints are sent with the task, so the machines need not share a disk.
+They need mancala_env and the packages that the agents import. This process writes the results file. An
+interrupted run can resume with or without a cluster.
 """
 
 import logging

@@ -1,8 +1,8 @@
 """Regret: the seeds per move that an agent loses compared with perfect play.
 
-The regret of a move is the exact value of the position minus the exact value of the move; an optimal move has
-regret 0. It is measured over the bundled solved positions, which are the same for all agents, so that agents
-can be compared position by position. Or it is measured over the positions of an agent's own games.
+The regret of a move is the exact value of the position minus the exact value of the move. An optimal move has
+regret 0. Regret is measured over the bundled solved positions, so that agents can be compared position by
+position. It can also be measured over the positions of an agent's own games.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from mancala_env.solver.position_sets import phase_of
 
 FIXED_POSITIONS = "fixed positions"
 MOST_MISTAKES = 6
-"""Number of an agent's worst moves that are kept with its regret."""
+"""Number of worst moves stored with an agent's regret."""
 _POSITIONS_AT_ONCE = 64
 # Expected cost of a mistake, as a share of all seeds, for rulesets without solved positions. In the bundled
 # positions a mistake costs 8 to 25 % of all seeds.
@@ -44,7 +44,7 @@ class PhaseRegret:
         mean_regret: Mean regret in seeds per move.
         interval: 95 % interval of the mean regret; see :mod:`mancala_env.evaluation.intervals`.
         optimal_share: Share of optimal moves, 0 to 1.
-        optimal_interval: 95 % interval of the share.
+        optimal_interval: 95 % interval of the share of optimal moves.
     """
 
     phase: str
@@ -166,8 +166,8 @@ class RegretDifference:
 def regret_difference(first: Regret, second: Regret) -> RegretDifference:
     """Compare the regrets of two agents over the same positions.
 
-    The difficulty of a position affects both agents, so the interval is narrower than the agents' own
-    intervals suggest.
+    A hard position is hard for both agents. So the interval of the difference is narrower than the two
+    agents' intervals suggest.
 
     >>> from mancala_env import agents
     >>> two = [agents.make(spec, "leyla", seed=1) for spec in ("greedy", "random")]
@@ -267,14 +267,15 @@ def own_games_regret(
 ) -> Regret:
     """Measure an agent's regret over positions of its own games.
 
-    Positions near the start of a round take longest to solve. With a short time limit later positions
-    therefore have more weight; `unsolved` and the phases of the result show how much. As in the fixed
-    positions, moves without a choice do not count.
+    Positions near the start of a round take longest to solve. So later positions have more weight if the time
+    limit is short; see `unsolved` and the phases of the result. Positions with only one legal action do not
+    count, as in the bundled set.
 
     Args:
         agent: The agent.
-        opponent: The opponent, or its spec. None for the agent itself; then the moves of both seats count.
-        max_positions: Maximum number of positions to solve, drawn from all in which the agent moved.
+        opponent: The opponent, or its spec. None for self-play, in which the moves of both seats count.
+        max_positions: Maximum number of positions to solve. They are drawn from all positions in which the
+            agent moved.
         time_limit: Time limit per position in seconds.
         memory_mb: Size of the solver's transposition table in MB.
         options: Attributes of :class:`~mancala_env.evaluation.match_options.MatchOptions`. By default `games`
@@ -284,7 +285,7 @@ def own_games_regret(
     Raises:
         InvalidMatch: If `games`, `opening_turns` or `opening_set` is out of range, or `rounds` is not 1.
         InvalidArgument: If `agent` is not an Agent, or a number is out of range.
-        InvalidSpec: If the opponent's spec is invalid, or it plays another ruleset.
+        InvalidSpec: If the opponent's spec is invalid, or the opponent plays another ruleset.
     """
     check_agent("agent", agent)
     match = MatchOptions(**(MatchKeywords(games=20, seed=0) | options))

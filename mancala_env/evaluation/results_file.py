@@ -1,7 +1,7 @@
 """Results files: one JSON line per finished piece of work, appended at once, so that runs can resume.
 
-One process writes at a time. A line that cannot be written completely, for example on a full disk, is removed
-again. A killed process may leave an incomplete last line, which is removed when the file is opened again.
+Only one process writes at a time. If a line cannot be written completely, for example on a full disk, the
+part is removed. A killed process may leave an incomplete last line. It is removed when the file is opened.
 """
 
 import json

@@ -1,9 +1,9 @@
 """Round robins of matches that can resume: each finished chunk of games is a line of a results file.
 
-A line identifies its games: ruleset and rule options, both agents, random seed, openings `start` to `stop`
-and the margins. Checkpoints are identified by the hash of the file, so a changed file is another agent. The
-openings of a match are numbered and follow from the seed. So a killed run resumes with exactly the missing
-openings, and a later run with more games plays only the new ones.
+A line contains the ruleset with its rule options, both agents, the random seed, the openings `start` to
+`stop` and the margins. A checkpoint is identified by the hash of its file, so a changed file is a different
+agent. The openings of a match are numbered and determined by the seed. So a killed run resumes with exactly
+the missing openings, and a later run with more games plays only the additional openings.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.version import __version__
 
 FORMAT = 1
-# Format of lines whose openings belong to a set; older versions would take them for games from all openings.
+# Format of lines with a set of openings. Older versions would read them as games from all openings.
 SET_FORMAT = 2
 # 64 games: enough for agents that act in batches, and only seconds for the slowest anchor of the ladder.
 PAIRS_PER_CHUNK = 32
@@ -63,7 +63,7 @@ def entrant(spec: AgentLike, ruleset: str | Ruleset, num_threads: int | None = N
 def round_robin(
     specs: Sequence[AgentLike], ruleset: str | Ruleset, **options: Unpack[RoundRobinKeywords]
 ) -> list[MatchResult]:
-    """Play a match between each two of several agents.
+    """Play a match between each pair of several agents.
 
     >>> matches = round_robin(["random", "greedy"], "leyla", games=20)
     >>> [(match.first, match.second, match.games) for match in matches]
@@ -75,10 +75,10 @@ def round_robin(
         options: Attributes of :class:`~mancala_env.evaluation.match_options.RoundRobinOptions`.
 
     Returns:
-        One result for each two agents, in the order of `specs`.
+        One result for each pair of agents, in the order of `specs`.
 
     Raises:
-        InvalidMatch: If there are fewer than two agents, an agent is named twice, or an argument is out of
+        InvalidMatch: If there are fewer than two agents, an agent is a duplicate, or an argument is out of
             range.
         InvalidArgument: If the seed is invalid.
         InvalidSpec: If a spec is invalid, or an agent cannot play the ruleset.
@@ -194,9 +194,9 @@ class _Match:
 class MatchKey(NamedTuple):
     """The identity of a match in a results file; lines with equal keys belong to the same match.
 
-    The first agent is the one with the smaller identity, whatever the order of the specs. A line without
-    `opening_set` is from a version without sets, with games from all openings. `openings` is a hash of the
-    balanced openings, which may be regenerated, and "" for other sets.
+    The first agent is the agent with the smaller identity; the order of the specs does not matter. A line
+    without `opening_set` was written by an earlier version, which played the set "all". `openings` is a hash
+    of the balanced openings, which may be regenerated; "" for other sets.
     """
 
     package: str
@@ -224,9 +224,9 @@ def rules_hash(ruleset: Ruleset) -> str:
 
 
 class Chunk(NamedTuple):
-    """A piece of work: the games of openings `start` to `stop` (exclusive) of a match with index `match`.
+    """A piece of work: the games of openings `start` to `stop` (exclusive) of the match with index `match`.
 
-    The games depend only on the chunk, not on where or when it is played.
+    The games depend only on the chunk, not on the machine or the order of work.
     """
 
     match: int
@@ -303,7 +303,7 @@ def _gaps(found: np.ndarray, start: int, stop: int) -> Iterator[tuple[int, int]]
 
 
 class ResultsFile(LinesFile):
-    """A results file of games, one JSON line per chunk. With the path None nothing is stored."""
+    """A results file of games, one JSON line per chunk. If the path is None, nothing is stored."""
 
     formats, kind = (FORMAT, SET_FORMAT), "results; name another file"
 
@@ -315,8 +315,8 @@ class ResultsFile(LinesFile):
         """Return the results of the first P openings of a match.
 
         Returns:
-            bool `[P]`, whether the file contains the opening, and int16 `[P, 2]`, the margins. Of duplicates
-            the first line counts.
+            bool `[P]`, whether the file contains the opening, and int16 `[P, 2]`, the margins. Of duplicate
+            lines, the first counts.
         """
         found = np.zeros(pairs, np.bool_)
         margins = np.zeros((pairs, 2), np.int16)

@@ -4,7 +4,7 @@
 |---|---|
 | `position` | `Position`: one game, with all its rules and a text form |
 | `batch` | `Batch`: many games, stepped together |
-| `set_up` | checks of the numbers that set up a position |
+| `set_up` | checks of the arguments of a position |
 | `notation` | positions and turns as text |
 | `records` | recorded games: `GameRecord`, reading and writing files of games |
 | `pictures` | pictures and animations of positions, turns and recorded games |

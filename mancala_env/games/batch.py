@@ -1,7 +1,7 @@
 """Batch: many games stepped in one call, on several CPU cores.
 
 Batch is the public interface of the engine for training. It checks its input once. Its kernels release the
-GIL, and write into arrays that are never reallocated.
+GIL and write into preallocated arrays.
 """
 
 from collections import namedtuple
@@ -126,9 +126,9 @@ def _step(rules, settings, autoreset, games, randoms, actions, where, outputs, s
 class Batch:
     """B games of one ruleset, stepped together.
 
-    Each array is allocated once and rewritten by each call: copy what you want to keep. By default,
-    :meth:`step` resets a game whose episode ends. With `autoreset=False` the game keeps its final position,
-    without a legal action, until you call :meth:`reset` for it.
+    Each array is allocated once and rewritten by each call, so copy arrays that you want to keep. By default,
+    :meth:`step` resets a game whose episode ends. With `autoreset=False` the game keeps its final position
+    without legal actions until you call :meth:`reset` for it.
 
     Symbols: B games, H holes, A actions (W, or H where territory can change hands), F features of the board,
     G features of an action.
@@ -139,8 +139,8 @@ class Batch:
         num_actions: A.
         rounds: Rounds of an episode, or "match".
         player: int8 `[B]`, the player to move.
-        legal_mask: int8 `[B, A]`, 1 where the player to move may sow (an action is a hole seen from them).
-        observer: Writer of the observations, with their `kind`, `shape` and `space`.
+        legal_mask: int8 `[B, A]`, 1 for the legal actions of the player to move.
+        observer: :class:`mancala_env.observations.Observer` that writes `observation`.
         observation: float32 `[B, F]`, or int16 `[B, A, G]`, of the player to move; see
             :mod:`mancala_env.observations`.
         rewards: float32 `[B, 2]`, rewards of South and North where the step ended an episode, otherwise 0.
@@ -284,8 +284,9 @@ class Batch:
             where: bool `[B]`, the games to replace; None replaces all. Other rows of `games` are ignored.
 
         Raises:
-            InvalidPosition: A game is over or impossible, or it has territory that the actions of single
-                rounds do not cover, or the array has another shape or type. Nothing has changed.
+            InvalidPosition: The array has another shape or type, or a game is over or impossible. Or
+                `rounds` is 1 and territory has changed hands, for which single rounds have no actions.
+                Nothing has changed.
         """
         wanted = self._wanted(where)
         games = np.asarray(games)
@@ -318,7 +319,7 @@ class Batch:
         self._observe(wanted)
 
     def play_random(self, turns_per_game: int) -> int:
-        """Play uniformly random turns inside kernels; ended episodes restart.
+        """Play uniformly random turns inside a kernel; ended episodes restart.
 
         Afterwards `reward` and `done` are zero. If Ctrl-C interrupts the call, some games have played fewer
         turns, and the batch stays usable.
@@ -345,7 +346,7 @@ class Batch:
                 left -= some
 
         try:
-            # Each game is many turns here, so a thread may have as few as one.
+            # Each game plays many turns here, so a thread may have a single game.
             run_in_slices(play, self.num_games, self.num_threads, fewest=1, is_cancelled=is_cancelled)
         finally:
             self._show(self._everywhere)

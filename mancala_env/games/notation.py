@@ -12,9 +12,9 @@ A position is one line::
 | ``S`` | player to move |
 | ``stall=3`` ... | values that differ from the start of a match |
 
-The values are ``stall``, ``round``, ``starter``, ``debts=2-0``, ``territory=SSSSSSSSNNNN`` and
-``end=endless``. ASCII whitespace separates the parts. A byte order mark before the first part is skipped. A
-number has 1 to 40 ASCII digits. ``web/engine.js`` reads the same texts.
+These values are ``stall``, ``round``, ``starter``, ``debts=2-0``, ``territory=SSSSSSSSNNNN`` and
+``end=endless``. ASCII whitespace separates the parts. A leading byte order mark is skipped. A number has 1 to
+40 ASCII digits. ``web/engine.js`` reads the same format.
 
 A turn is the letter of the player and the number of the hole from 1: ``S10`` is South's action 9, as in
 Abstract Games 13 (2003). A game is a list of turns, separated by spaces.
@@ -38,7 +38,7 @@ _FORM = "RULESET SOUTH/NORTH STORE-STORE S|N [stall=..] [round=..] [starter=..] 
 
 
 def words_of(text: str) -> list[str]:
-    r"""Split a text at ASCII whitespace, and skip a byte order mark before it.
+    r"""Split a text at ASCII whitespace, and skip a leading byte order mark.
 
     >>> words_of("\ufeffS10 N9\n")
     ['S10', 'N9']

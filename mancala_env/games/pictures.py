@@ -56,8 +56,8 @@ def save(
 ) -> None:
     """Draw a position, a turn from it, or a recorded game into a file.
 
-    The file has the position as text, or the position before its turn: SVG in `data-position` of the root,
-    PNG in the text field "Position".
+    SVG and PNG files also contain the position as text; for a turn, the position before it. SVG has it in
+    `data-position` of the root element, PNG in the text field "Position".
 
     Args:
         path: The file. Its extension is the format: .svg, .png, .gif or .mp4.

@@ -46,10 +46,10 @@ class Position:
     """One game of a ruleset: the board, the stores, the player to move and the state of the match.
 
     Holes are numbered in sowing order: 0 to W-1 are South's row, W to H-1 North's. An action is a hole
-    seen from the player to move, 0 to W-1 being their own row. Players are 0 (South) and 1 (North).
+    seen from the player to move: actions 0 to W-1 are their own row. Players are 0 (South) and 1 (North).
 
-    A position may hold fewer seeds than the game, for example without the captured seeds. Everything works
-    except :meth:`next_round`.
+    A position may hold fewer seeds than the game, for example without the captured seeds. Only
+    :meth:`next_round` needs all seeds.
 
     >>> position = Position("layli_goobalay")
     >>> position.play(2)
@@ -126,7 +126,7 @@ class Position:
 
         Raises:
             InvalidRuleset: The ruleset is unknown.
-            InvalidPosition: The array has another shape or type, or no game can reach the position.
+            InvalidPosition: The array has another shape or type, or the position is impossible.
         """
         ruleset, array = lookup(ruleset), np.asarray(games)
         if array.ndim != 2 or not is_whole(b) or not -len(array) <= b < len(array):
@@ -191,7 +191,7 @@ class Position:
 
     @property
     def player(self) -> int:
-        """The player to move, 0 South or 1 North; after the round, the one who would move next."""
+        """The player to move, 0 South or 1 North; after the round, the player who would move next."""
         return int(self._games[0, columns.PLAYER_COLUMN])
 
     @property
@@ -240,7 +240,7 @@ class Position:
 
     @property
     def match_winner(self) -> int | None:
-        """Winner of a match that ends with this round (RULES 5.4); None while it runs, and for a draw."""
+        """Winner of the match if it ends with this round (RULES 5.4); None for a draw and a running round."""
         margin = single_game.match_margin(self._rules, self._games) if self.is_over else 0
         return None if margin == 0 else (SOUTH if margin > 0 else NORTH)
 
@@ -341,7 +341,7 @@ class Position:
             return NotImplemented
         return self.ruleset == other.ruleset and bool((self._games == other._games).all())
 
-    # A position is mutable, so it has no hash; `key` has.
+    # A position is mutable, so it has no hash; use `key` instead.
     __hash__ = None  # type: ignore[assignment]
 
     @property
@@ -448,7 +448,7 @@ def _is_by_action(values: Any) -> bool:
 
 
 def refuse_for_animation(**shown: Any) -> None:
-    """Raise an InvalidArgument for arguments of a picture that an animation does not have."""
+    """Raise an InvalidArgument for arguments of a picture that an animation does not accept."""
     for name, value in shown.items():
         if value is not None and not (isinstance(value, Sized) and not len(value)):
             raise InvalidArgument(f"{name} is for the picture of a position, not for a turn or a game")

@@ -1,4 +1,4 @@
-"""Checks of the numbers that set up a position."""
+"""Checks of the arguments of a position: seeds, owners, territory, stores and the state of the match."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ def set_up(
 ) -> np.ndarray:
     """Return a position as a games array, uint64 `[1, NUM_COLUMNS]`, or raise an InvalidPosition.
 
-    The arguments are those of :class:`mancala_env.games.position.Position`; `match` has stall, round, starter
-    and debts. The player has been checked.
+    :class:`mancala_env.games.position.Position` documents the arguments; `match` has stall, round, starter
+    and debts. The caller has checked the player.
     """
     num_holes, total = ruleset.num_holes, ruleset.total_seeds
     owner = [NO_PLAYER] * num_holes if owner is None else owner

@@ -1,10 +1,10 @@
-"""Networks: small ones inside kernels, torch ones for policies, and their files.
+"""Networks: small value networks for search kernels, torch networks for policies, and their files.
 
 | module | content |
 |---|---|
-| `value` | the value network that kernels call at the leaves of a search |
-| `value_files` | value networks as .safetensors files, and the bundled ones |
-| `policy` | the torch networks that policies are made of |
-| `checkpoint` | checkpoints of training: what they hold, read without running any of it |
+| `value` | the value network that search kernels evaluate at leaves |
+| `value_files` | value networks as .safetensors files; bundled value networks |
+| `policy` | torch networks for policies |
+| `checkpoint` | checkpoints of training, read without running code from the file |
 | `export` | ONNX and safetensors files of a policy |
 """

@@ -3,10 +3,10 @@
 A checkpoint is a zip file with the members that Stable-Baselines3 saves, and ``identity.json``. The
 identity is read as JSON, the weights (``policy.pth``) with ``torch.load(weights_only=True)``. The network is
 built from the plain data of the identity. The pickled member ``data`` is never opened here. Checkpoints of
-version 0.1 may have a value network for search (``value_network.f32``), plain numbers. It is read, and no
-longer written.
+version 0.1 may contain a value network for search (``value_network.f32``) as raw numbers. It is still read,
+but no longer written.
 
-A safetensors file with the identity and the weights is a checkpoint, too (``mancala export``).
+A safetensors file with the identity and the weights is also a checkpoint (``mancala export``).
 """
 
 import json
@@ -49,13 +49,14 @@ VALUE_NETWORK_MEMBER = "value_network.f32"
 _KEYS = {"environment_steps": "turns"}
 # The network lies under this name in the policy that Stable-Baselines3 saves.
 WEIGHTS_PREFIX = "network."
-# What members may unpack to. An identity is some 2 KB; weights are as large as their network, and a header.
+# Maximum unpacked sizes of members. An identity has about 2 KB; weights have the size of the network plus a
+# header.
 _MOST_IDENTITY, _MOST_HEADER = 1 << 20, 1 << 20
 _DEEPEST = 20
 
 
 class InvalidCheckpoint(MancalaError):
-    """The file is not a checkpoint, is damaged, or was trained for another use."""
+    """The file is not a checkpoint, is damaged, or does not fit its use, such as another ruleset."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,9 +67,9 @@ class Identity:
         ruleset: Ruleset it was trained on, with all rule options.
         rounds: Rounds of an episode, or "match".
         observation_version: Version of its observation kind; see :mod:`mancala_env.observations`.
-        network: What the network sees and how large it is.
-        environment_steps: Environment steps learned from so far; files call it "turns".
-        config: The whole configuration of the run, plain data.
+        network: Observation kind and size of the network.
+        environment_steps: Environment steps learned from so far; stored in files as "turns".
+        config: The complete configuration of the run, as plain data.
         versions: Versions of the libraries that wrote it, by name.
         value_network: Configuration of the value network in an old checkpoint; None in others.
     """
@@ -92,7 +93,7 @@ class Identity:
         """Read an identity.
 
         Raises:
-            InvalidCheckpoint: The text is not an identity, or one of a later version.
+            InvalidCheckpoint: The text is not an identity, or was written by a later version.
         """
         try:
             fields = json.loads(text)
@@ -167,7 +168,7 @@ def read_identity(path: str | Path) -> Identity:
 def check_undamaged(path: str | Path) -> None:
     """Check the checksum of a checkpoint's weights, but not whether this package can play them.
 
-    Safetensors files are without a checksum, and are accepted.
+    Safetensors files have no checksum and are always accepted.
 
     Raises:
         InvalidCheckpoint: The weights are missing or damaged.
@@ -254,15 +255,15 @@ def as_tensors(identity: Identity, network: "torch.nn.Module") -> bytes:
 
 
 def texts_of(identity: Identity) -> dict[str, str]:
-    """Return the metadata of a network for files of other formats, texts by name."""
+    """Return the metadata of a network as texts by name, for files of other formats."""
     return {"format": TENSORS_FORMAT, _IDENTITY_TEXT: replace(identity, value_network=None).to_json()}
 
 
 def load_value_weights(path: str | Path, identity: Identity) -> ValueWeights:
-    """Read the value network of an old checkpoint, plain numbers.
+    """Read the value network of an old checkpoint.
 
     Raises:
-        InvalidCheckpoint: It has none, or one that is damaged or of another version.
+        InvalidCheckpoint: The checkpoint has no value network, or a damaged one, or one of another version.
     """
     instead = f"play value+minimax with one from mancala grow-value {identity.ruleset.name}"
     if Path(path).suffix == tensors.SUFFIX or identity.value_network is None:
@@ -277,7 +278,7 @@ def load_value_weights(path: str | Path, identity: Identity) -> ValueWeights:
 
 
 def check_ruleset(path: str | Path, identity: Identity, ruleset: Ruleset) -> None:
-    """Raise InvalidCheckpoint, with both named, unless a checkpoint was trained on the ruleset."""
+    """Raise InvalidCheckpoint unless a checkpoint was trained on the ruleset; the message names both."""
     if differs := difference(identity.ruleset, ruleset):
         raise InvalidCheckpoint(f"{path} {differs}")
 

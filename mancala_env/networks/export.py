@@ -56,7 +56,7 @@ def to_safetensors(checkpoint: str | Path) -> bytes:
 
 
 def to_onnx(checkpoint: str | Path) -> bytes:
-    """Return the network of a checkpoint as an ONNX model; B is free.
+    """Return the network of a checkpoint as an ONNX model for any batch size B.
 
     Raises:
         InvalidCheckpoint: The file is not a checkpoint.

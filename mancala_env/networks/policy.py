@@ -27,7 +27,7 @@ _SEED_SCALE = 8.0
 _WORTHS = ("reply_values", "third_values", "fourth_values")
 # Divisor of the round's number in checkpoints of format 1.
 _ROUND_SCALE = 2.0**24
-# A logit of zero probability that is safe in a softmax in float32.
+# A logit with probability zero that is safe in a float32 softmax.
 _NEVER = -1e8
 
 
@@ -37,7 +37,7 @@ class InvalidNetwork(MancalaError):
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkConfig:
-    """Observation and size of a network. No field has a default, so checkpoints name them all."""
+    """Observation and size of a network. No field has a default, so checkpoints contain all of them."""
 
     observation: ObservationKind = setting(
         "What the network sees: the board, or the result of each action after one turn (afterstates), two "
@@ -59,7 +59,7 @@ class NetworkConfig:
 
 
 class PositionEncoder(nn.Module):
-    """Encode the observation of a position as numbers of size about 1.
+    """Encode the observation of a position as numbers of magnitude about 1.
 
     Attributes:
         num_outputs: E, numbers per position.
@@ -161,12 +161,12 @@ class ActionNetwork(nn.Module):
         logits = legal_logits.new_full((legal.numel(),), _NEVER).index_put((at,), legal_logits)
         logits = logits.view(legal.shape)
         values = legal_values.new_zeros(legal.numel()).index_put((at,), legal_values).view(legal.shape)
-        # The policy must not change with the value's error, so no gradient flows into it from here.
+        # The value's error must not change the policy, so no gradient flows into the policy from here.
         probabilities = torch.softmax(logits.detach(), dim=1)
         return logits, (probabilities * values).sum(dim=1)
 
     def forward_of_every_action(self, observation: Tensor, legal: Tensor) -> tuple[Tensor, Tensor]:
-        """Do the same, but evaluate illegal actions too; slower, with shapes independent of the data."""
+        """Evaluate illegal actions as well; slower, but array shapes do not depend on the data."""
         all_logits, all_values = self._evaluate(observation.flatten(0, 1))
         logits = all_logits.view(legal.shape).masked_fill(~legal, _NEVER)
         values = all_values.view(legal.shape).masked_fill(~legal, 0.0)
@@ -187,8 +187,8 @@ class LineNetwork(ActionNetwork):
     """Evaluate the boards of every line after an action with the same small network.
 
     The next player to move chooses the line. So the logit of an action is the soft minimum of the logits of
-    its lines, or their soft maximum if the mover moves again. Its value is the mean of their values with the
-    probabilities of that choice.
+    its lines, or their soft maximum if the mover moves again. The value of an action is the mean of its
+    lines' values, weighted by the probability of each line.
     """
 
     _numbers: Tensor
@@ -207,7 +207,7 @@ class LineNetwork(ActionNetwork):
         self.line_layer = nn.Linear(
             BOARDS_OF_A_LINE * self.encoder.num_outputs, config.hidden, bias=False, dtype=torch.float32
         )
-        # The first hidden layer is the sum of these two: one for the action, one for its line.
+        # The first hidden layer is the sum of two layers: one for the action, one for its line.
         self.body = nn.Sequential(nn.ReLU(), *_hidden_layers(config.hidden, config.hidden, config.layers - 1))
 
     def _lines(self, rows: Tensor) -> Tensor:
@@ -232,9 +232,9 @@ class LineNetwork(ActionNetwork):
 
 
 class ValuedLineNetwork(LineNetwork):
-    """A LineNetwork that also gets the lines' values by a value network.
+    """A LineNetwork that also gets the value of each line from a value network.
 
-    The logit of a line is that of the LineNetwork plus its value in seeds times a learned factor.
+    The logit of a line is the LineNetwork's logit plus the line's value in seeds times a learned factor.
     """
 
     _worth_columns: Tensor

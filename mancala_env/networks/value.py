@@ -5,10 +5,10 @@ further margin, in seeds:
 
     further = bias + sum over units u of weight[u] * max(0, bias[u] + sum over holes h of E[h, code(h), u])
 
-E is a table. The content or the owner of each hole selects sixteen numbers, so the first layer is a sum (as
-in Nasu 2018, "Efficiently updatable neural-network-based evaluation functions"). In kernels these are 16-bit
-whole numbers, four to a word, so one addition adds four units. Each unit is scaled by its possible range, so
-no sum overflows. Searches call :func:`leaf_value`. Without a network, it is the margin of counts.
+E is a table. The content or the owner of each hole selects sixteen numbers, so the first layer is a sum. This
+follows Nasu 2018, "Efficiently updatable neural-network-based evaluation functions". In kernels the numbers
+are 16-bit integers, four to a word, so one addition adds four units. Each unit is scaled by its possible
+range, so no sum overflows. Searches call :func:`leaf_value`, which is the margin of counts without a network.
 
 Holes are numbered from the player to move. The network was not trained on positions after territory has
 changed hands (later rounds of a Gabata match). The value there is the margin of counts.
@@ -44,7 +44,7 @@ from mancala_env.rulesets import Ruleset
 VERSION = 1
 """Version of the meaning of the weights, stored in files."""
 UNIT = 16
-"""Units in a seed: values of a search with a network are in sixteenths of a seed."""
+"""Units per seed: values of a search with a network are in sixteenths of a seed."""
 MOST_SEEDS = 21
 """Largest code of a free hole; a hole with more seeds has the same code."""
 MINE, THEIRS = MOST_SEEDS + 1, MOST_SEEDS + 2
@@ -71,7 +71,7 @@ class InvalidValueNetwork(MancalaError):
 
 @dataclass(frozen=True, kw_only=True)
 class ValueNetworkConfig:
-    """Configuration of a value network, as plain data. This package reads only the defaults.
+    """Configuration of a value network, as plain data. This package supports only the default values.
 
     Attributes:
         version: VERSION of the code that trained it.
@@ -262,7 +262,7 @@ def _further_margin(rules, game, network):
 
 @kernel
 def unit_of(network):
-    """Return the units of a value in a seed."""
+    """Return the number of units of a search value per seed: UNIT with a network, 1 without."""
     return 1 if network is None else UNIT
 
 
@@ -270,8 +270,8 @@ def unit_of(network):
 def leaf_value(rules, game, total, player, network):
     """Return the value of a position for a player; it is final where the round is over.
 
-    `network` is a packed network, for values in sixteenths of a seed, or None, for the margin of counts in
-    seeds. `total` is num_seeds of the game.
+    With a packed `network`, values are in sixteenths of a seed. If it is None, the value is the margin of
+    counts in seeds. `total` is the number of seeds in the game.
     """
     if network is None:
         return margin_for(rules, game, total, player)

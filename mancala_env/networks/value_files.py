@@ -1,8 +1,8 @@
 """Files of value networks, and the bundled ones.
 
 A file is in the safetensors format: four arrays of float32, and texts that describe them. Programs in other
-languages can play with it. The text "network" holds the sizes, and "codes" the codes of holes. The arrays are
-those of the formula in :mod:`mancala_env.networks.value`. ``mancala grow-value`` makes such files.
+languages can use it. The text "network" contains the sizes, and "codes" the codes of holes. The formula in
+:mod:`mancala_env.networks.value` defines the arrays. ``mancala grow-value`` makes such files.
 """
 
 import json
@@ -47,7 +47,7 @@ class ValueFile:
     Attributes:
         ruleset: Ruleset it was trained on.
         weights: The network.
-        made: Command that made it and its figures, texts by name.
+        made: Command that made the file and its results, as texts by name.
     """
 
     ruleset: Ruleset

@@ -1,4 +1,4 @@
-"""Observations of games: the board, or what each action leads to.
+"""Observations of games: the board, or features of the result of each action.
 
 >>> from mancala_env import Batch
 >>> from mancala_env.observations import Observer
@@ -12,7 +12,7 @@
 |---|---|
 | `observer` | `Observer`: shape, type, space and version of an observation kind; the observations |
 | `board` | the kind `"board"`: the whole position as a float32 vector |
-| `per_action` | the other kinds: what each action leads to, played by the engine |
+| `per_action` | the other kinds: features of the result of each action, played by the engine |
 """
 
 from mancala_env.observations.board import VERSION, Part, bounds, games_from, num_features, parts

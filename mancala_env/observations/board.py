@@ -1,7 +1,7 @@
 """The observation kind "board": the whole position as a float32 vector.
 
-Symbols: H holes, F features, B games. Features are seen from one player: index i of a part is *their* action
-i, with their own row first, in sowing order. So a position looks the same from both seats.
+Symbols: H holes, F features, B games. Features are seen from one player: index i of a part is that player's
+action i. Their own row comes first, in sowing order. So a position looks the same from both seats.
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ class Part(NamedTuple):
 
 
 def parts_of(layout: Iterable[tuple[str, int, float, float, str]]) -> dict[str, Part]:
-    """Return parts by name from their names, numbers of features, bounds and meanings."""
+    """Return a Part for each name, from numbers of features, bounds and meanings."""
     parts, start = {}, 0
     for name, size, low, high, meaning in layout:
         parts[name] = Part(start, start + size, float(low), float(high), meaning)
@@ -176,7 +176,7 @@ def games_from(ruleset: str | Ruleset, observation: np.ndarray) -> np.ndarray:
     values = {name: seen[:, part.start : part.stop] for name, part in parts(ruleset).items()}
     player = 1 - values["south"].astype(int)
     me = player[:, 0]
-    # From the view of the player to hole order. The permutation is its own inverse.
+    # From the player's view to hole order. The permutation is its own inverse.
     turn = holes_seen_by(ruleset, me)
     mine = 1 - 2 * player  # converts signs of "me / opponent" to signs of South / North
 

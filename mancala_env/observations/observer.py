@@ -45,7 +45,7 @@ class Observer:
         ruleset: The ruleset.
         kind: One of KINDS.
         num_actions: A.
-        is_flat: Whether the observation is one vector, whatever the kind.
+        is_flat: Whether observations are flattened to one vector.
         shape: Shape of the observation of one game: `(F,)` for "board"; `(A, G)`, or `(A * G,)` if flat, for
             other kinds.
         dtype: float32 for "board", int16 for other kinds.
@@ -161,7 +161,7 @@ class Observer:
         self._kind.write(self.ruleset, games, seen_by, wanted, written, threads)
 
     def passing(self, out: np.ndarray) -> np.ndarray | None:
-        """Return `out` if step kernels can write this kind, or None if :meth:`write` must follow."""
+        """Return `out` if step kernels can write this kind; None if the caller must use :meth:`write`."""
         return None if self._kind.is_per_action else out
 
     def __repr__(self) -> str:

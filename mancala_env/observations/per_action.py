@@ -1,15 +1,15 @@
-"""Observation kinds that show what each action leads to. The engine plays the turns.
+"""Observation kinds that show the result of each action.
 
 A small network does not learn to sow over many laps: one more seed in a hole changes the whole turn. The
-engine plays a turn in 50 ns. So these kinds play each legal action, and show the position *after* it (the
-afterstate), always seen from the player who chooses. The network only evaluates positions.
+engine plays a turn in 50 ns. So these kinds play each legal action and show the position *after* it, the
+afterstate, seen from the player who chooses. The network only evaluates positions.
 
 | kind | features of an action |
 |---|---|
 | ``"afterstates"`` | the board after the action, and the lead in seeds |
-| ``"replies"`` | also the lead after each reply of the next player |
-| ``"lines"`` | also the leads after best play of one and of two more turns |
-| ``"leaves"`` | also the boards of the three best lines, after the reply and at the end |
+| ``"replies"`` | ``"afterstates"``, and the lead after each reply of the next player |
+| ``"lines"`` | ``"replies"``, and the leads after one and after two more turns of best play |
+| ``"leaves"`` | ``"lines"``, and the boards of the three best lines, after the reply and at the end |
 | ``"values"`` | like ``"leaves"``, with the bundled value network in place of the lead |
 
 Symbols: B games, A actions, F features of the board, G features of an action.
@@ -38,7 +38,7 @@ _NO_LEAD = -(1 << 20)
 _HIGHEST = int(np.iinfo(np.int16).max)
 # Version of the features of an action and their order.
 _VERSION = 1
-# Each game is several turns here, so a thread may have fewer games.
+# Each game takes several turns here, so a thread may have fewer games.
 _FEWEST_GAMES_PER_THREAD = 128
 # A piece takes at most 0.1 s on 2x12 holes; then Python handles Ctrl-C.
 _MOST_GAMES_PER_PIECE, _MOST_LINES_PER_PIECE = 8192, 256
@@ -47,7 +47,7 @@ _REPLIES, _LINES = 2, 4
 # Number of replies whose lines "leaves" and "values" show. A network on leaves, fitted to a search, found the
 # best action in 77 % of positions without lines, 81 % with one and 83 % with three, for twice the time.
 NUM_LINES = 3
-# Boards of each line: after the reply, and at the end (the end alone: 81 %).
+# Number of boards of each line: after the reply, and at the end. With the end alone the network found 81 %.
 BOARDS_OF_A_LINE = 2
 # A line is stored as three numbers of this many bits: the indices of reply, third turn and fourth turn.
 _BITS = 5
@@ -160,7 +160,7 @@ class ActionKind:
         out: np.ndarray,
         num_threads: int,
     ) -> None:
-        """Write the observations of players (-1: the one to move) in the wanted games."""
+        """Write the observations of `players` (-1: the player to move) in the `wanted` games."""
         num_actions = out.shape[1]
         rows = out.reshape(-1, out.shape[2])
         rules, base = encode(ruleset), num_features(ruleset)  # the board comes first
@@ -236,7 +236,7 @@ def _write_replies(rules, judge, after, total, mover, num_actions, at, plies, li
     replier = after.player
     replies = legal_actions(rules, after)
     legal_replies = num_bits(replies) if after.end == RUNNING else 0
-    # With changed territory, more actions may be legal than a network for single rounds has columns.
+    # If territory has changed hands, there may be more legal actions than columns for a single round.
     num_replies = min(legal_replies, num_actions)
     rows[row, at] = num_replies
     first = at + 1
@@ -325,7 +325,7 @@ def _best_of_two(rules, judge, game, total, mover):
     best, best_turn, best_answer = _NO_LEAD, _NO_TURN, _NO_TURN
     for n in range(num_bits(actions)):
         after = play_turn(rules, game, hole_of(rules, player, nth_bit(actions, n)))[0]
-        # Stop at a reply that makes this turn no better than the best one.
+        # Stop at a reply that makes this turn no better than the best turn so far.
         enough = -_NO_LEAD if after.player == player else -best
         value, answer = _best_of_one(rules, judge, after, total, player, enough)
         if value > best:

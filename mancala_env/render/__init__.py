@@ -2,8 +2,8 @@
 
 | module | content |
 |---|---|
-| `scene` | a position as plain shapes, for all other formats |
-| `motion` | the events of a turn in time; events in words |
+| `scene` | a position as plain shapes, from which all formats are drawn |
+| `motion` | the events of a turn with their times; events in words |
 | `colours` | light and dark palettes |
 | `svg` | SVG documents, still and animated |
 | `pixels` | images and frames, drawn with pillow |

@@ -1,7 +1,7 @@
-"""A turn in time: the start, duration and board of each event of a timeline.
+"""Animation of a turn: the start, duration and board of each event of a timeline.
 
-SVG, GIF, window and terminal use it for animations. A seed in hand is drawn in the hole from which it was
-lifted, until it falls. So every picture shows all seeds.
+SVG, GIF, window and terminal use it for animations. Until a seed in hand falls, it is drawn in the hole from
+which it was lifted. So every picture shows all seeds.
 """
 
 from typing import NamedTuple
@@ -23,7 +23,7 @@ _SEEDS_LONG = {
 
 
 class Step(NamedTuple):
-    """One event in time.
+    """One event of a turn with its time.
 
     Attributes:
         start: Start in seconds from the start of the turn.

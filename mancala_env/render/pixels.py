@@ -1,7 +1,7 @@
 """A scene as pixels, drawn with pillow and its font; no display is needed.
 
 A shape is drawn at four times its size and reduced to its coverage of each pixel. The coverage is cached, so
-that a frame is composed of shapes that have been drawn before.
+each shape is drawn only once for all frames.
 """
 
 from collections.abc import Iterable, Sequence

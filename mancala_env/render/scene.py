@@ -2,9 +2,9 @@
 
 A :class:`Layout` has the coordinates of a ruleset's board. :func:`describe` turns a position into shapes.
 Formats (:mod:`mancala_env.render.svg`, :mod:`mancala_env.render.pixels`, the web page) draw shapes, and do
-not depend on the rules. A hole shows up to 12 seeds in fixed places, so that seeds do not jump, and always
-their number. Lengths are in units of the picture, one pixel at scale 1. The y axis points down. A State is
-one position here: B = 1.
+not depend on the rules. A hole always shows the number of its seeds. It shows up to 12 seeds in fixed places,
+so that seeds do not jump. Lengths are in units of the picture, one pixel at scale 1. The y axis points down.
+A State is one position here: B = 1.
 
 Symbols: W row width, H = 2W holes.
 """
@@ -98,8 +98,8 @@ class Scene(NamedTuple):
     Attributes:
         width: Width in units.
         height: Height in units.
-        shapes: Shapes in drawing order. The first ones, without a name, are the board, which does not change
-            during a round.
+        shapes: Shapes in drawing order. Shapes without a name come first; they are the board, which does not
+            change during a round.
         title: Short description.
         description: Full description, for screen readers.
     """
@@ -137,11 +137,11 @@ class Layout:
         return self._left + CELL * (column + 0.5), self._tops[row]
 
     def outward(self, hole: int) -> int:
-        """Return -1 for holes of the upper row, whose number is above them, and 1 for the lower row."""
+        """Return -1 for holes of the upper row and 1 for the lower row, the direction of their numbers."""
         return 1 if self._squares[hole][0] else -1
 
     def seed(self, hole: int, place: int) -> tuple[float, float]:
-        """Return the position of a seed in a hole; places from 12 on overlap others."""
+        """Return the position of a seed in a hole; from place 12 on, seeds overlap."""
         x, y = self.hole(hole)
         dx, dy = _PLACES[place % MAX_SEEDS_DRAWN]
         return x + dx, y + dy
@@ -222,9 +222,9 @@ def describe(
         ruleset: The ruleset.
         state: The position, B = 1.
         legal: Holes that the player to move may sow from, highlighted.
-        last: Holes of the last turn, marked: its start and the hole of its last seed.
+        last: Holes of the last turn, marked: its first hole and the hole of its last seed.
         values: Value, probability or short word of each hole; the highest number is marked as the best.
-        arrows: Pairs of holes, drawn as arrows from the first to the second.
+        arrows: Pairs of holes, drawn as arrows from the first hole to the second hole.
         hand: A hole from which a player sows, and the number of seeds still in hand.
         caption: Line under the board; None: the player to move, or the end of the round.
     """

@@ -102,7 +102,7 @@ def animated(
 
 
 def grid(scenes: Sequence[Scene], columns: int, *, theme: Theme = "auto", width: float | None = None) -> str:
-    """Write several scenes of one size as one SVG document, left to right and top to bottom."""
+    """Write several scenes of equal size as one SVG document, left to right and top to bottom."""
     first = scenes[0]
     rows = -(-len(scenes) // columns)
     whole = Scene(

@@ -1,8 +1,9 @@
-"""A window that shows pixels, in a process of its own.
+"""A window that shows pixels, in its own process.
 
 The process runs this file as a program, with pygame-ce. It shows the pictures that it receives, and handles
-the events of the window system, so that you can move, resize and close the window between two turns. It ends
-when its window is closed, which does not end the program that opened it, or when that program ends.
+the events of the window system. So you can move, resize and close the window between two turns. The process
+ends when its window is closed or when the program that opened it ends. Closing the window does not end that
+program.
 """
 
 import os
@@ -51,7 +52,7 @@ class Window:
 
         Args:
             pixels: uint8 `[height, width, 3]`.
-            seconds: Minimum time for the picture. The next call waits for it, not this one.
+            seconds: Minimum time for the picture. The next call waits until it has passed.
 
         Raises:
             ImportError: pygame-ce is not installed.

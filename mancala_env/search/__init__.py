@@ -4,7 +4,7 @@
 |---|---|
 | `alphabeta` | alpha-beta search with a transposition table, with or without a value network |
 | `uct` | Monte-Carlo tree search with random rollouts and proven endgames |
-| `puct` | tree search guided by a value network or by any function of positions |
+| `puct` | tree search guided by a value network or by your own function |
 | `limit` | limits of a search: steps or seconds |
-| `piecewise` | searches of many games on threads, in pieces, within a limit |
+| `piecewise` | searches of many games on threads, interruptible and within a limit |
 """

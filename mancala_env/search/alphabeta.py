@@ -1,23 +1,23 @@
-"""Alpha-beta search of all turns to a depth, on the engine's kernels.
+"""Alpha-beta search to a fixed depth, on the engine's kernels.
 
-``minimax:6`` finds the same value as plain minimax six turns deep, whatever the transposition table holds. So
-its choice depends on the position and the seed alone. The value of a leaf is the margin of counts (RULES 4).
-It is final where the round is over. The same kernels search with a small value network at the leaves
-(:mod:`mancala_env.networks.value`). Without a network, numba compiles them with no trace of one.
+``minimax:6`` finds the same value as plain minimax six turns deep, regardless of the transposition table. So
+its choice depends only on the position and the seed. The value of a leaf is the margin of counts (RULES 4),
+which is exact if the round is over. The same kernels search with a small value network at the leaves
+(:mod:`mancala_env.networks.value`). Without a network, the compiled kernels contain no network code.
 
 **The steps.** The positions from the root to the current position lie in frames. The search goes one or two
 turns deeper at a time. For each depth it repeats:
 
 1. *Select* the most promising turn of the current position, unless no turn is left or its window is closed.
-2. *Evaluate* the position after it where the round is over or the horizon is reached. One turn before the
-   horizon, evaluate every position that its turns lead to. Elsewhere use the value in the table if that
-   settles the position.
-3. *Expand* it otherwise: it becomes the current position. Its turns are played and ordered by the value of a
-   leaf after them. Back to 1.
-4. *Back up* the value to the position before. Store it in the table where the position was expanded.
+2. *Evaluate* the position after that turn if the round is over or the horizon is reached. One turn before the
+   horizon, evaluate every position that its turns lead to. Elsewhere use the value in the table if it decides
+   the position.
+3. *Expand* the position otherwise: it becomes the current position. Its turns are played, and ordered by the
+   leaf values after them. Return to step 1.
+4. *Back up* the value to the previous position. If the position was expanded, store the value in the table.
 
-The seeds in the stores only add to a position's value. So the table keeps values without the stores: the same
-board reached with other captures is found again.
+The seeds in the stores only add to a position's value. So the table holds values without the stores. A board
+that is reached again with other captures is found.
 
 Symbols: W row width, B games, A actions, P turns of the deepest line.
 """
@@ -51,7 +51,7 @@ FRAME_COLUMNS = 11
 # Columns of progress: the current frame, and the seeds of its game.
 _PLY, _TOTAL = 1, 2
 PROGRESS_COLUMNS = 3
-# How a value in the table relates to the true one.
+# Relation of a value in the table to the true value.
 _EXACT, _AT_LEAST, _AT_MOST = 0, 1, 2
 # Columns of the table, and the first bit of each packed field. A value takes 16 bits, biased.
 _KEY, _PACKED = 0, 1
@@ -92,7 +92,7 @@ class AlphaBetaResults(NamedTuple):
 
     Attributes:
         actions: int64 `[B]`, the chosen actions.
-        values: int16 `[B, A]`, margin after each action; written on request.
+        values: int16 `[B, A]`, value of each action; written on request.
         depths: int64 `[B]`, depth of the last finished search.
         nodes: int64 `[B]`, turns played.
         best: int64 `[B]`, value of the best action, in units of the search.
@@ -327,12 +327,12 @@ def _search_depth(rules, network, wants_all, memory, budget):
 def search_piece(
     rules, network, games, rng_states, deepest, step, wants_all, piece, results, memory, start, stop
 ):
-    """Search games from start to stop, for about `piece` turns.
+    """Search games `start` to `stop`, for about `piece` turns.
 
     Each game is searched `step` turns deeper at a time, to `deepest` turns or to the end of every line.
     `network` is None, or a packed value network.
 
-    Returns the current game. Called again with that game, it resumes the search.
+    Returns the current game. Call the function again with that game to resume the search.
     """
     frames, progress = memory.frames, memory.progress
     budget = piece

@@ -15,8 +15,8 @@ class Budget(NamedTuple):
     """Limit of the search of one position.
 
     Attributes:
-        steps: Depth in turns, or simulations; the largest possible number with a time limit.
-        seconds: Seconds for each position; infinite with a limit of steps.
+        steps: Depth in turns, or number of simulations; with a time limit the largest possible number.
+        seconds: Seconds for each position; infinite if steps are limited instead.
     """
 
     steps: int

@@ -1,4 +1,4 @@
-"""Run a search on threads, piece by piece, within a limit.
+"""Run a search on threads, in short pieces, within a limit.
 
 A search kernel works in pieces of one or two milliseconds. Between two pieces Python reads the clock and
 handles Ctrl-C.
@@ -47,9 +47,9 @@ class PiecewiseSearch:
             num_games: Number of games.
             limit: Steps or seconds for each game.
             num_threads: CPU threads.
-            search_piece: Called with a memory, the first game, the end of the games and the size of a piece.
-                It resumes the search in the memory for about that many steps. It returns the game that it
-                has reached; the end when all are done.
+            search_piece: Called with a memory, the index of the first game, the index after the last game,
+                and the size of a piece in steps. It resumes the search for about that many steps. It returns
+                the index of the current game, or the index after the last game when all are done.
         """
         is_cancelled = Event()
         is_timed = not math.isinf(limit.seconds)

@@ -12,15 +12,15 @@ There are no rollouts. As in :mod:`mancala_env.search.uct`, nodes also hold boun
 endgames are proven. A :class:`Guide` evaluates positions in one of two ways:
 
 - A value network (:mod:`mancala_env.networks.value`) evaluates every turn of a position in the kernel, at
-  some 700,000 simulations a second. Priors follow from these values. Priors of the policy at the root made
-  the play weaker, because the policy is overconfident.
-- A function returns logits and values of many positions at once, such as a torch network. So all games are
+  about 700,000 simulations a second. Priors are computed from these values. The policy's priors at the root
+  made the play weaker, because the policy is overconfident.
+- A function, such as a torch network, returns logits and values of many positions at once. So all games are
   searched side by side, and several simulations of a tree run at once. A simulation in flight counts as a
-  lost game ("virtual loss"), so the next one takes another path. The number in flight depends on the tree
-  alone. So a game is searched the same way alone and among others.
+  lost game ("virtual loss"), so the next simulation takes another path. The number of simulations in flight
+  depends only on the tree. So the search of a game does not depend on the other games.
 
-Self-play trains on :func:`write_results`: the share of each action, and the value of the position. It mixes
-noise into the priors of the roots, so that every action is explored.
+Self-play trains on the results of :func:`write_results`: the share of each action, and the value of the
+position. It mixes noise into the priors of the roots, so that every action is explored.
 
 Symbols: B games, A actions, N nodes of all trees, S simulations in flight, P turns of the longest line.
 """
@@ -88,10 +88,10 @@ class SearchTrees(NamedTuple):
     """Search trees of some games; the root of game b is node b.
 
     Attributes:
-        tree: int32 `[N, NODE_COLUMNS]`, as in UCT; bounds are South's.
+        tree: int32 `[N, NODE_COLUMNS]`, as in :mod:`mancala_env.search.uct`; bounds are for South.
         estimates: float32 `[N, 2]`, expected value of a node for the player who chooses it, and its prior.
             The value of a pruned node is minus infinity.
-        sums: float64 `[N]`, sum of the values backed up, South's.
+        sums: float64 `[N]`, sum of the backed-up values, for South.
     """
 
     tree: np.ndarray
@@ -121,12 +121,12 @@ class SearchResults(NamedTuple):
 Evaluate: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Maps running games, uint64 `[B, NUM_COLUMNS]`, to logits float32 `[B, A]` and values float32 `[B]`.
 
-The values are for the players to move, -1 to 1. The logits of illegal actions are hugely negative or ignored.
+The values are for the players to move, -1 to 1. The logits of illegal actions are ignored.
 """
 
 
 class Guide(NamedTuple):
-    """What evaluates positions: a value network, or a function.
+    """Evaluator of positions: a value network, or a function.
 
     Attributes:
         network: Packed value network; None: `evaluate` is called.
@@ -222,7 +222,7 @@ def reward_of(margins: np.ndarray, margin_share: float, ruleset: Ruleset) -> np.
 
     Args:
         margins: `[N]`, in seeds.
-        margin_share: Weight of the margin in the reward, 0 to 1. The rest is the outcome's.
+        margin_share: Weight of the margin in the reward, 0 to 1. The outcome has the remaining weight.
         ruleset: Ruleset of the games.
 
     Returns:
@@ -382,7 +382,7 @@ def _mix_in_noise(games, trees, draws, share):
 
 @kernel
 def write_results(rules, games, trees, margin_share, policy, values):
-    """Write the :class:`SearchResults` of some games; `policy` holds zeros before."""
+    """Write the :class:`SearchResults` of some games; `policy` must contain zeros."""
     tree, estimates, sums = trees
     for b in range(len(games)):
         game = load(games, b)
@@ -426,9 +426,10 @@ def grow_trees(
         rules: The ruleset as kernels take it.
         games: Running games, uint64 `[B, NUM_COLUMNS]`.
         limit: Simulations or seconds for each game.
-        guide: What evaluates positions.
+        guide: Evaluator of positions.
         done: int64 `[B]`, zeros; the number of simulations of each game is written to it.
-        noise: Draws float64 `[B, H]` of at least 0, and their share of the priors at the roots, 0 to 1.
+        noise: Random numbers float64 `[B, H]` of at least 0, and the share of the noise in the priors at the
+            roots, 0 to 1.
     """
     num_games, num_turns = len(games), 2 * rules.width
     waiting = num_games * _MAX_IN_FLIGHT

@@ -2,18 +2,18 @@
 
 Each simulation has four steps:
 
-1. *Select*: walk down the tree by upper confidence bounds to a position that was not visited yet.
+1. *Select*: walk down the tree by upper confidence bounds to a position that has no visits.
 2. *Expand*: add the turns of a position to the tree on its second visit.
 3. *Evaluate*: play the round to its end at random.
 4. *Back up*: add the result to every node of the walk.
 
-Nodes also hold bounds on the final margin. Stores are safe, a finished round is exact, and bounds travel up
-as in minimax (Winands et al. 2008, MCTS-Solver; Cazenave and Saffidine 2010, score-bounded search). So
-endgames are proven, not estimated. A turn that can no longer be best is pruned.
+Nodes also hold bounds on the final margin. Captured seeds are safe, and a finished round has an exact margin.
+Bounds are backed up as in minimax (Winands et al. 2008, MCTS-Solver; Cazenave and Saffidine 2010,
+score-bounded search). So endgames are proven, not estimated. A turn that can no longer be best is pruned.
 
-The agent of matches (:mod:`mancala_env.agents.match`) uses the same search with another result. It gives the
-kernels a table: the value of the match for each final count of the round. Results and bounds are then match
-values, not margins. A match value can fall as the count grows, so bounds are read from the table.
+The agent ``match+mcts`` (:mod:`mancala_env.agents.match`) uses the same search with match values instead of
+margins. It gives the kernels a table: the value of the match for each final count of the round. Results and
+bounds are then match values. A match value can fall as the count grows, so bounds are read from the table.
 
 Symbols: B games, N nodes of the tree, P turns of its longest line, T seeds in all.
 """
@@ -51,7 +51,7 @@ MAX_LINE = 50 * MAX_TOTAL_SEEDS + 2
 _EXPLORATION = 1.0
 _MARGIN_WEIGHT = 0.3
 MAX_MATCH_VALUE = 200
-"""The match value of a win. Ten million of them sum up within 32 bits."""
+"""The match value of a win. The sum of ten million match values fits in 32 bits."""
 LARGEST_PIECE = 1_000
 """Most simulations in one piece of a search: one or two milliseconds."""
 
@@ -71,7 +71,7 @@ class UctMemory(NamedTuple):
     """Memory of one thread.
 
     Attributes:
-        tree: int32 `[N, NODE_COLUMNS]`; the root is node 0, the children of a node lie side by side.
+        tree: int32 `[N, NODE_COLUMNS]`; the root is node 0, and the children of a node are adjacent.
         estimates: float32 `[N, 2]`, expected value of a node for the player who chooses it, and its
             uncertainty. The value is infinite before the first visit, and minus infinite once pruned.
         path: int32 `[P, 2]`, nodes of the current walk, and the player to move at each.
@@ -177,7 +177,7 @@ def sign(number):
 
 @kernel
 def reward(outcome, margin, margin_share, total):
-    """Return South's reward, -1 to 1, of an outcome and a margin, or of means of them."""
+    """Return South's reward, -1 to 1, for an outcome and a margin, or for their means."""
     return (1.0 - margin_share) * outcome + margin_share * margin / total
 
 
@@ -302,9 +302,9 @@ def _simulate(rules, game, total, match_values, b, memory):
 def choose(tree, estimates, root, player, rng_state, win=1):
     """Return the child of a root to play; a result of at least `win` is a win.
 
-    It is the child with the most visits among those that can still be best. The value breaks ties. Once a
-    win is proven, only proven wins count. Once the value of the root is proven, only children that reach it
-    count.
+    Of the children that can still be best, it is the one with the most visits. The value breaks ties. Once a
+    win is proven, only proven wins are considered. Once the value of the root is proven, only children that
+    reach it are considered.
     """
     first, count = np.int64(tree[root, FIRST]), np.int64(tree[root, COUNT])
     best_proven = -MAX_TOTAL_SEEDS
@@ -336,14 +336,16 @@ def choose(tree, estimates, root, player, rng_state, win=1):
 def search_piece(
     rules, games, rng_states, simulations, match_values, actions, done, memory, start, stop, piece
 ):
-    """Search games from start to stop, for about `piece` simulations.
+    """Search games `start` to `stop`, for about `piece` simulations.
 
-    Each game is searched by `simulations` simulations or until its value is proven.
-    `match_values` is None, or int32 `[B, 3, T + 1]`. For each final count of South, it holds the match value
-    (-MAX_MATCH_VALUE to MAX_MATCH_VALUE), the least value of any count from there on, and the greatest value
-    of any count up to there.
+    A game is searched for `simulations` simulations, or until its value is proven. `match_values` is None, or
+    int32 `[B, 3, T + 1]`. For each final count of South it has three numbers:
 
-    Returns the current game. Called again with that game, it resumes the search.
+    - the match value, -MAX_MATCH_VALUE to MAX_MATCH_VALUE
+    - the smallest match value of this count and all larger counts
+    - the largest match value of this count and all smaller counts
+
+    Returns the current game. Call the function again with that game to resume the search.
     """
     tree, estimates, progress = memory.tree, memory.estimates, memory.progress
     budget = piece

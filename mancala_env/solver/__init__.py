@@ -1,4 +1,4 @@
-"""Exact values of rounds: how a position ends under best play of both players.
+"""Exact values of rounds: the final margin if both players play optimally.
 
 >>> from mancala_env import Position, solver
 >>> solution = solver.solve(Position("leyla"))
@@ -11,10 +11,10 @@
 | `study` | the order of null-window searches that find these values |
 | `prover` | null-window searches on threads, within limits of time and nodes |
 | `proof_search` | the null-window search, in steps |
-| `proofs` | for which positions a proof is valid, and how it is stored |
+| `proofs` | the positions for which a proof is valid, and its storage |
 | `table` | the transposition table of proved bounds |
 | `shared_marks` | deferred searches, and searches under way on a thread |
-| `margins` | the certain part of a value, and bounds on the rest |
+| `margins` | the certain part of a value, and bounds on the uncertain part |
 | `book` | opening books |
 | `position_sets` | solved positions to measure agents against |
 """

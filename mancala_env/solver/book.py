@@ -1,10 +1,10 @@
 """The opening book: exact values of the positions of the first turns of a round.
 
-A book file holds only values, and one line of best play from the start to the end of the round. The values
-are in breadth-first order of new positions from the start, actions ascending. Loading a book replays those
-turns, which takes milliseconds. A checksum of the positions' keys detects a book of other rules. A position
-includes its stall counter and is seen from the player to move, so a book serves both players. Stores do not
-matter.
+A book file contains only values, and one line of best play from the start to the end of the round. The values
+are in breadth-first order of new positions from the start, with ascending actions. Loading a book replays
+these turns, which takes milliseconds. A checksum of the positions' keys detects a book of other rules.
+Positions are seen from the player to move, so a book serves both players. They include the stall counter, but
+not the stores.
 
 ``python -m tools.make_book layli_goobalay`` makes a book.
 """
@@ -85,7 +85,7 @@ def opening_positions(ruleset: Ruleset, turns: int, most: int | None = None) -> 
 
 
 def checksum_of(keys: np.ndarray) -> int:
-    """Return the checksum of a book's positions, by which it is compared with the rules."""
+    """Return the checksum of a book's positions, which detects a book of other rules."""
     return zlib.crc32(keys.tobytes())
 
 
@@ -102,14 +102,14 @@ def certain_part(position: Position) -> int:
 
 
 class Book:
-    """Exact rests (values minus the lead in owned holes) of opening positions.
+    """Exact *rests* of opening positions: their values minus the lead in owned holes.
 
     Attributes:
         ruleset: The ruleset.
-        turns: Number of turns from the start.
-        games: uint64 `[N, NUM_COLUMNS]`, its positions in book order.
-        rests: int16 `[N]`, their rests, or UNKNOWN.
-        depths: int64 `[N]`, turns from the start of each.
+        turns: Largest number of turns from the start.
+        games: uint64 `[N, NUM_COLUMNS]`, the positions in book order.
+        rests: int16 `[N]`, rest of each position, or UNKNOWN.
+        depths: int64 `[N]`, number of turns from the start to each position.
         line: Actions of a whole round of best play from the start; may be empty.
     """
 
@@ -164,7 +164,7 @@ class Book:
         """Read a book from a file; no code in it is run.
 
         Raises:
-            InvalidBook: The file is not an opening book, or one of other rules.
+            InvalidBook: The file is not an opening book, or is a book of other rules.
             OSError: The file cannot be read.
         """
         try:

@@ -1,8 +1,8 @@
 """Exact values of rounds, found by proof searches on one or more threads.
 
-A :class:`Solver` keeps the table of a ruleset between positions. :func:`solve` makes one for a single
-position. Null-window searches ("is the rest at least `beta`?") find the values, in the order of
-:mod:`mancala_env.solver.study`.
+A :class:`Solver` keeps the table of a ruleset between positions. :func:`solve` makes a solver for a single
+position. Null-window searches find the values. Each asks whether the uncertain part of a value is at least
+`beta`. :mod:`mancala_env.solver.study` has their order.
 """
 
 import time
@@ -54,12 +54,12 @@ class Progress:
 class Solution:
     """Exact values of a position, or bounds.
 
-    A value is the final count of the player to move minus the opponent's. Stores count from zero at the
-    position, owned holes with their contents.
+    A value is the final count of the player to move minus the opponent's. Seeds that are already in the
+    stores are excluded. Seeds in owned holes are included.
 
     Attributes:
         value: Value under best play; its lower bound if time ran out.
-        action_values: Action -> value after it; its lower bound if time ran out.
+        action_values: Value of each action, by action; its lower bound if time ran out.
         principal_variation: ``(player, action)`` of a line of best play to the end of the round; its first
             part if time ran out.
         nodes: Positions searched; 0 if the opening book or the table had the values.
@@ -67,7 +67,7 @@ class Solution:
         is_exact: Whether `value` and all of `action_values` are exact.
         lower: The value is at least this.
         upper: The value is at most this.
-        action_bounds: Action -> (lower, upper) of the value after it.
+        action_bounds: Bounds (lower, upper) of each action's value, by action.
     """
 
     value: int
@@ -97,7 +97,7 @@ class Solver(Prover):
         ruleset: The ruleset.
         book: Its opening book, or None.
         nodes: Positions searched since the solver was made.
-        deadline: Time by ``time.monotonic()`` at which searches raise OutOfTime; infinite: never.
+        deadline: Time of ``time.monotonic()`` from which searches raise OutOfTime; infinite: no deadline.
         is_cancelled: Whether :meth:`cancel` was called, after which every search raises OutOfTime.
     """
 
@@ -147,12 +147,12 @@ class Solver(Prover):
 
         Args:
             position: The position.
-            time_limit: As of :func:`solve`.
-            progress: As of :func:`solve`; it may raise to stop.
-            with_line: Whether to find the principal variation too. That can take longer than the values when
-                these come from the opening book.
-            with_values: Whether to find the value of every action. False finds only the value of the position
-                and the actions that keep it, by their bounds, in less time.
+            time_limit: See :func:`solve`.
+            progress: See :func:`solve`; an exception that it raises stops the search.
+            with_line: Whether to also find the principal variation. For values from the opening book, this
+                can take longer than finding the values.
+            with_values: Whether to find the value of every action. False takes less time. It finds the value
+                of the position, and bounds that show which actions are optimal.
 
         Raises:
             SolverInputError: An argument is invalid.
@@ -178,10 +178,10 @@ class Solver(Prover):
         Args:
             position: The position.
             most_nodes: Most positions to search; 0: only look up the book and the table. With several
-                threads, each may search one piece more.
+                threads, each thread may exceed the limit by one piece.
 
         Raises:
-            InvalidArgument: most_nodes is not a whole number of at least 0.
+            InvalidArgument: `most_nodes` is not a whole number of at least 0.
             OutOfTime: The solver was cancelled.
         """
         self._last_node = self.nodes + whole("most_nodes", most_nodes, 0)
@@ -195,7 +195,7 @@ class Solver(Prover):
             self._last_node = NO_LIMIT
 
     def best_actions(self, position: Position) -> tuple[int, ...]:
-        """Return the actions that keep a position's value; faster than :meth:`action_values`."""
+        """Return the optimal actions of a position; faster than :meth:`action_values`."""
         self._check(position)
         return _PositionStudy(self, position.games).close(with_values=False).best_actions()
 
@@ -229,7 +229,7 @@ class Solver(Prover):
     def known_bounds(self, position: Position) -> tuple[int, int]:
         """Return the bounds of a position's value without a search.
 
-        They are equal where the round is over or the book has the position.
+        The bounds are equal if the round is over or the book has the position.
         """
         return self._known(position.games)[:2]
 
@@ -248,8 +248,8 @@ class Solver(Prover):
 
         Args:
             position: The position; running, unless the bounds are equal.
-            lower: Lower bound of the value, of the value's parity.
-            upper: Upper bound of the value, of the value's parity.
+            lower: Lower bound of the value, with the parity of the value.
+            upper: Upper bound of the value, with the parity of the value.
             guess: First guess of the value.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Margins of a position in seeds: the certain part of its value, and bounds on the rest."""
+"""Margins of a position in seeds: the certain part of its value, and bounds on the uncertain part."""
 
 from mancala_env.engine.board import seeds_within
 from mancala_env.engine.jit.decorator import kernel
@@ -30,9 +30,9 @@ def free_margin(game, player):
 
 @kernel
 def most_free_won(rules, game, player):
-    """Return an upper bound of a player's margin in free seeds, of their parity.
+    """Return an upper bound of a player's margin in free seeds, with the parity of the free seeds.
 
-    A ransom moves two more seeds.
+    A ransom can move two more seeds.
     """
     free = seeds_within(game.board, ~(game.owned_south | game.owned_north))
     return 3 * free if owned_by(game, 1 - player) and rules.landing != UUR else free

@@ -8,9 +8,9 @@ a random opening. Half of these rounds are random. In the other half, players ta
 probability 75 %. A position has at least two legal actions. All positions of a set differ, and a round gives
 at most one position to a phase.
 
-Phases are defined by the share of free seeds. It never rises, and it determines how hard a position is for
-players and for the solver. A set lacks phases that take too long to solve. Single positions beyond the limit
-of the maker are excluded too, so a hard phase is slightly easier than a fair sample.
+Phases are defined by the share of free seeds. This share never rises. It determines how hard a position is
+for players and for the solver. A set lacks phases that take too long to solve. Positions that exceeded the
+solver's limit are excluded, so a hard phase is slightly easier than a fair sample.
 """
 
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class InvalidPositions(MancalaError):
 
 @dataclass(frozen=True, eq=False)
 class PositionSet:
-    """Running games of a ruleset with exact values. N positions, A actions.
+    """Running games of a ruleset with exact values; N positions, A actions.
 
     Attributes:
         ruleset: The ruleset.
@@ -72,7 +72,7 @@ class PositionSet:
         """Read a set from a file; no code in it is run, and the arrays are read-only.
 
         Raises:
-            InvalidPositions: The file is not a set of solved positions, or holds impossible ones.
+            InvalidPositions: The file is not a set of solved positions, or contains impossible positions.
             OSError: The file cannot be read.
         """
         widest = ruleset.num_holes

@@ -1,8 +1,8 @@
 """Proof search: is the rest of the round at least `beta` seeds for the player to move?
 
 **Value.** The value of a position is the final count of the player to move minus the opponent's. The search
-works with its *rest* R: the value without what is already certain, which is stores and seeds in owned holes.
-A turn moves `gain` seeds (twice when they change sides) and passes the move, so
+works with the *rest* R of the value. R excludes what is already certain: stores and seeds in owned holes. A
+turn gains `gain` seeds for the mover; seeds that change sides count twice. Then the opponent moves, so
 
     R(position) = max over turns of  gain - R(next)      (gain + R(next) where the opponent passes)
 
@@ -11,24 +11,24 @@ parity of the number F of free seeds. So if R >= beta is false, R <= beta - 2. E
 null-window search, which answers one such question. :mod:`mancala_env.solver.exact` runs them in order.
 |R| <= F, or 3F where owned holes can lose seeds by ransom (one free seed then moves two).
 
-**Steps.** The positions from the root to the current one are the *line*. Position `ply` of it is a frame in
-the arrays of a :class:`SearchLine`. On the way down (steps 1 to 4) a position is new. On the way up (step 5)
-the bound of its turn has just been found:
+**Steps.** The positions from the root to the current position are the *line*. Each position is a frame in the
+arrays of a :class:`SearchLine`, at index `ply`. On the way down (steps 1 to 4) a position is new. On the way
+up (step 5) the bound of its turn has just been found:
 
 1. *Check* whether another thread has answered a position of the line.
 2. *Look up* the position in the table.
-3. *Play* every turn. The remaining free seeds bound what can change. A turn whose result is certain is
-   answered. The others are kept, ordered by gain, then by the number of replies.
+3. *Play* every turn. The remaining free seeds bound the result of a turn. A turn whose result is certain is
+   answered at once. All other turns are kept, ordered by gain, then by the number of replies.
 4. *Look up* the positions after these turns. If no turn is left, or one proves enough, store and go up.
 5. *Use the bound* of the searched turn. Store and go up if it proves enough or was the last one.
 6. *Defer* turns that reached their limit of nodes.
 7. *Choose* the most promising remaining turn, and *enter* the position after it. Back to step 1.
 
-A turn that is not the last one left has a limit of nodes, so that one bad turn cannot cost more than all
-others together. The limit grows fourfold each time the turn is deferred.
+Unless it is the last remaining turn, a turn has a limit of nodes. So one bad turn cannot cost more than all
+other turns together. The limit grows fourfold each time the turn is deferred.
 
-Several threads can run the same search on one table. The line is in arrays instead of on a call stack, so the
-kernel returns after a number of nodes, and resumes when called again. A node is a position whose turns were
+Several threads can run the same search on one table. The line is in arrays, not on a call stack. So the
+kernel can return after a number of nodes, and resume when called again. A node is a position whose turns were
 all played.
 """
 
@@ -78,13 +78,13 @@ NUM_REGISTERS = 16
 
 _NONE = -100_000
 _UNLIMITED = 1 << 60
-# Scores added to the turn that the table proposes, and to one that another thread is searching.
+# Scores added to the turn that the table proposes, and to a turn that another thread is searching.
 _HINTED, _IS_BUSY = 1000, _NONE
 # First limit of nodes of a turn. Measured: 250 to 1,000 and factors of two and four do equally well.
 _FIRST_LIMIT = 512
 _LOG_FACTOR = 2
 _MAX_DEFERRALS = 20
-# Weight of a deferral in the order of turns: more than any gain, less than that of a busy turn.
+# Weight of a deferral in the order of turns: more than any gain, less than the weight of a busy turn.
 _DEFERRAL_WEIGHT = 2_000
 # Nodes between two checks whether another thread has answered a position of the line.
 _LOOK_NODES = 1024
@@ -174,9 +174,9 @@ def _write_keys(words, row, keys):
 
 @kernel
 def start(rules, games, b, shares, line, beta):
-    """Set up the null-window search "R >= beta?" of row b of a games array.
+    """Set up the null-window search "R >= beta?" for row b of a games array.
 
-    `shares` is 1 if proofs are shared between positions, see :class:`~mancala_env.solver.proofs.Scope`.
+    `shares` is 1 if proofs are shared between positions; see :class:`~mancala_env.solver.proofs.Scope`.
     """
     game = load(games, b)
     _write_game(line.words, line.nums, 0, game)
@@ -406,10 +406,10 @@ def _log2(number):
 def search(rules, table, attempts, busy, line, num_nodes):
     """Resume a null-window search for `num_nodes` nodes or until it is answered.
 
-    `attempts` is uint64 `[NUM_ATTEMPTS]` and lives as long as the table. `busy` is uint64, a power of two of
-    words shared by all threads, or one word for a single thread. ``registers[DONE]`` is 1 once the search is
-    answered. ``registers[ANSWER]`` is the answer: a lower bound of R if it is at least beta, else an upper
-    bound.
+    `attempts` is uint64 `[NUM_ATTEMPTS]`, kept as long as the table. `busy` is a uint64 array that all
+    threads share. Its length is a power of two, or 1 for a single thread. ``registers[DONE]`` is 1 once the
+    search is answered. ``registers[ANSWER]`` is the answer: a lower bound of R if it is at least beta, else
+    an upper bound.
     """
     words, nums, registers = line.words, line.nums, line.registers
     num_holes = 2 * rules.width

@@ -1,37 +1,37 @@
-"""Proofs: the positions that a proof is valid for, its place in the table, and its look-up.
+"""Proofs: the positions for which a proof is valid, its key in the table, and its look-up.
 
-Two parts of a position rarely matter to its rest (see :mod:`mancala_env.solver.proof_search`): the stall
-counter and the contents of owned holes. So proofs are stored under keys without these, with the
-:class:`Conditions` under which they hold. ``docs/perfect_play.md`` has the argument that they do.
+Two parts of a position rarely affect its rest (see :mod:`mancala_env.solver.proof_search`): the stall counter
+and the contents of owned holes. So proofs are stored under keys without these parts, with the
+:class:`Conditions` under which they hold. ``docs/perfect_play.md`` explains why they suffice.
 
 A proof is *for* one player: the player to move if it is a lower bound, otherwise the opponent. Its conditions
 are three numbers:
 
-- The *chain* is the largest number of consecutive turns from the proved position, on any line of the proof,
-  that leave the free seeds unchanged and are followed by a running round. The proof holds for every stall
-  counter s with s + chain < 50. If s + chain is 50 in the proved position, it holds for this counter only.
+- The *chain* is a number of consecutive turns from the proved position that leave the free seeds unchanged
+  and do not end the round: the largest such number on any line of the proof. The proof holds for every stall
+  counter s with s + chain < 50. If s + chain is 50 in the proved position, it holds only for this counter.
 - The *need* is the largest number of ransoms from non-empty holes by the player that the proof is for, on any
   line. The proof holds if each hole of the other player holds that many seeds, or at least as many as in the
   proved position.
-- The *drain* is 0 if that player's own holes are never ransomed while empty. Otherwise it is one more than
-  the largest number of ransoms before such a ransom, on its line. The proof holds if each hole with fewer
-  seeds has at most as many as in the proved position. A proof with seeds to spare counts such a ransom as if
-  the hole were full, and no drain arises.
+- The *drain* is 0 if no hole owned by the player that the proof is for is ransomed while empty. Otherwise it
+  is one more than the largest number of ransoms before such a ransom, on its line. The proof holds if each
+  hole with fewer seeds than the drain has at most as many as in the proved position. If the proof has seeds
+  to spare, the ransom counts as if the hole were full, and there is no drain.
 
-Need and drain are counted up to EXACT_CONTENTS, which means that or any larger number. No hole holds enough
-for such a need, so the proof holds for exactly these contents.
+Need and drain are counted up to EXACT_CONTENTS, which also stands for all larger numbers. No hole contains
+enough seeds for such a need, so the proof holds only for exactly these contents.
 
-**Place in the table.** A proof has one of three keys, which differ even if every owned hole is empty:
+**Key in the table.** A proof has one of three keys, which differ even if every owned hole is empty:
 
 - for all contents, with the need, if the drain is 0 and the need is met;
 - otherwise for all contents that agree up to CAP seeds in each hole, if neither number exceeds CAP;
 - otherwise for exactly these contents.
 
-**Joining conditions.** A bound from the table enters a proof with the conditions stored beside it. A turn has
-chain 0 if the free seeds changed, otherwise 1 + the chain of the next position. Need and drain are those of
-the next position, plus one if the turn ransomed. A lower bound needs one turn, an upper bound all turns.
+**Joining conditions.** A proof that uses a bound from the table also takes over its conditions. A turn has
+chain 0 if the free seeds changed, otherwise 1 + the chain of the next position. Need and drain are equal to
+the next position's, plus one if the turn ransomed. A lower bound needs one turn, an upper bound all turns.
 
-A :class:`Scope` without sharing uses the key of the whole position, and no conditions.
+A :class:`Scope` without sharing uses the key of the whole position and no conditions.
 """
 
 from typing import Any, NamedTuple
@@ -65,7 +65,7 @@ _K4, _K5 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 _U29, _U32, _U56, _U63, _U64 = (np.uint64(n) for n in (29, 32, 56, 63, 64))
 _ALL_80 = np.uint64(0x8080808080808080)
 _ALL_01 = np.uint64(0x0101010101010101)
-# Separates the key of proofs for exact contents from that of proofs for all: empty contents hash to 0.
+# Separates keys of proofs for exact contents from keys of proofs for all contents: empty contents hash to 0.
 _EXACT_CONTENTS_ONLY = np.uint64(0x5851F42D4C957F2D)
 
 
@@ -125,8 +125,9 @@ class ProvedBound(NamedTuple):
 def scope_of(rules, territory, shares):
     """Return the scope of the keys of positions with a territory.
 
-    With rows as territories, both seats have the same views and share keys. With other territories, keys
-    depend on the territory and the seat. They also do where South's first turn is restricted (RULES 7).
+    If each player's territory is their row, positions look the same from both seats, so both seats share
+    keys. Otherwise keys depend on the territory and the seat. They also do if South's first turn is
+    restricted (RULES 7).
     """
     if territory == row_of(rules, SOUTH) and rules.opening != RIGHTMOST_OPENING:
         return Scope(U0, U0, shares)
@@ -216,7 +217,7 @@ def keys_of(rules, game, scope):
 def board_key(rules, game):
     """Return a hash of everything that a running game's rest depends on, except territory and seat.
 
-    The checksums of books depend on it, so it must never change.
+    The checksums of books depend on this hash, so it must never change.
     """
     return keys_of(rules, game, Scope(U0, U0, 1)).exact ^ (np.uint64(game.stall) * _K5)
 
@@ -285,7 +286,7 @@ def storage_of(game, keys, is_lower, conditions):
     need, drain = conditions.need, conditions.drain
     against = 1 - game.player if is_lower else game.player
     holes = owned_by(game, against)
-    # (Most proofs need nothing, and are not checked further.)
+    # (Most proofs have no need and no drain, and are not checked further.)
     if not drain and (not need or (need < EXACT_CONTENTS and all_hold(game.board, holes, need))):
         return keys.key, need, drain
     if need <= CAP and drain <= CAP:
@@ -385,7 +386,7 @@ def before(game, is_for_mover, after_stall, ransom, conditions):
 
 @kernel
 def as_if_full(rules, worth, ransom, beta):
-    """Count the ransom of an empty hole like that of a full one, if the turn stays below beta even so.
+    """Count the ransom of an empty hole as if the hole were full, if the turn still stays below beta.
 
     Returns:
         The new value of the turn, and the new kind of ransom.

@@ -18,20 +18,20 @@ from mancala_env.solver import proof_search
 from mancala_env.solver.shared_marks import NUM_ATTEMPTS
 from mancala_env.solver.table import new_table
 
-# Nodes of the first piece of a search, and of the largest. A node touches a few places of the table. The
-# first touch of a place may cost 0.2 ms, in which the system clears two megabytes.
+# Nodes of the first piece of a search, and of the largest piece. A node accesses a few places of the table.
+# The first access to a place may take 0.2 ms, in which the system clears two megabytes.
 _FIRST_NODES, _MOST_NODES = 1, 20_000
-# While much of the table is untouched, any node may cost that. With a time limit, the clock is read after
-# each node then.
+# While much of the table is untouched, any node may take that long. With a time limit, the clock is then read
+# after each node.
 _NODES_A_COLD_MB = 4.0
 # Target time of a piece without a time limit, when only Ctrl-C waits for its end.
 _UNTIMED_SECONDS = 0.02
-# Nodes of a search before other threads help. Shorter searches end before these would help.
+# Nodes of a search before other threads help. Shorter searches end before help would pay off.
 _NODES_ALONE = 60_000
 NO_LIMIT = 1 << 62
 _BUSY_WORDS = 1 << 13
 _ALONE = np.zeros(1, np.uint64)
-# Stands for the table until the first search allocates it.
+# Placeholder for the table until the first search allocates it.
 _EMPTY_TABLE = new_table(0.001)
 
 
@@ -93,8 +93,9 @@ class Prover:
     def cancel(self) -> None:
         """End the search that runs in another thread, and every later one, with OutOfTime.
 
-        This cannot be undone: drop the solver afterwards. To stop one search of many, run it on a solver from
-        :meth:`sibling` and cancel that one. The original solver and the shared table stay usable.
+        You cannot undo this, so discard the solver afterwards. To stop only one of many searches, run it on a
+        solver from :meth:`sibling` and cancel that solver. The original solver and the shared table stay
+        usable.
         """
         self.is_cancelled = True
 

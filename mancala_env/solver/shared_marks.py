@@ -1,7 +1,7 @@
-"""Marks of null-window searches beside the table: deferred searches, and searches under way on a thread.
+"""Hash tables of deferred searches, and of positions that a thread is searching.
 
 `attempts` counts the deferrals of a search, by position and beta. `busy` holds the positions that threads are
-searching. Both are hash tables whose entries replace each other. A lost mark costs time only.
+searching. In both tables a new entry may replace an older entry. A lost entry costs only time.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from mancala_env.engine.jit.decorator import kernel
 from mancala_env.solver.proofs import U0
 
 NUM_ATTEMPTS = 1 << 18
-"""Entries of the array `attempts`, 8 bytes each: one deferred search each."""
+"""Number of entries of the array `attempts`, one for each deferred search, 8 bytes each."""
 
 _MIX = np.uint64(0xD6E8FEB86659FD93)
 _U8, _U32, _U63 = (np.uint64(n) for n in (8, 32, 63))

@@ -1,10 +1,10 @@
 """The order of null-window searches that find the values of a position and of its actions.
 
 A *study* holds a position (row 0) and the positions after its turns (row 1 + action). Each row has bounds of
-its value for the player to move in row 0: ``won + sign * value``, where `value` is that of the row's position
-for its own player to move. Null-window searches close the bounds of a row. They start from a guess and follow
-the answers (MTD(f), Plaat et al. 1996). The position comes first, then the actions in order. The first
-question about an action is whether it is a best one.
+its value for the player to move in row 0: ``won + sign * value``. Here `value` is the value of the row's
+position for its own player to move. Null-window searches narrow the bounds of a row until they are equal.
+They start from a guess and follow the answers (MTD(f), Plaat et al. 1996). The position comes first, then the
+actions in order. The first question about an action is whether it is optimal.
 
 This module does not search. :func:`next_window` returns the next question, and :func:`take_answer` takes its
 answer. So Python and WebAssembly (:mod:`tools.build_wasm`) ask the same questions in the same order.
@@ -77,7 +77,7 @@ def known(rules, games, b, shares, table):
 
 @kernel
 def first_beta(lower, upper, guess):
-    """Return the first beta for a value within bounds of its parity."""
+    """Return the first beta for a value within bounds that have its parity."""
     return min(max(guess + (guess - lower) % 2, lower + 2), upper)
 
 
@@ -124,7 +124,7 @@ def _write_row(rows, row, sign, won, everything):
 
 @kernel
 def take_bounds(rows, row, lower, upper):
-    """Tighten a row's bounds by bounds of the value of its position."""
+    """Tighten a row's bounds with bounds on the value of its position."""
     sign, won = rows[row, SIGN], rows[row, WON]
     first, second = won + sign * lower, won + sign * upper
     rows[row, LOWER] = max(rows[row, LOWER], min(first, second))
@@ -133,7 +133,7 @@ def take_bounds(rows, row, lower, upper):
 
 @kernel
 def agree(rows):
-    """Tighten the bounds of the position and of its actions by each other."""
+    """Tighten the bounds of the position with its actions' bounds, and vice versa."""
     lower, upper = -_ALL_BOARD, -_ALL_BOARD
     for row in range(1, len(rows)):
         if rows[row, IS_LEGAL]:
@@ -148,10 +148,10 @@ def agree(rows):
 
 @kernel
 def next_window(study, wants_all):
-    """Set the next question in the window; return its row, or -1 once everything is known.
+    """Set the next question in the window; return its row, or -1 if there is no further question.
 
     The question is whether the value of the row's position is at least ``window[BETA]``. Without `wants_all`,
-    the study only finds which actions keep the position's value.
+    the study only finds which actions are optimal.
     """
     rows, window = study.rows, study.window
     row = window[ROW]

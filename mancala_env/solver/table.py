@@ -1,9 +1,9 @@
 """Transposition table of proved bounds, shared by all searches of a ruleset.
 
-An entry is 16 bytes: ``key ^ data`` and ``data``. Two threads may write the same entry at once. A torn entry
-does not match its key and is not found, so no lock is needed (Hyatt and Mann 2002). Four entries make a
-bucket of one cache line. A key has 64 bits of hash, and eight more lie in the data. So among 10^10 look-ups
-the probability of a single false match is about 10^-11.
+An entry is 16 bytes: ``key ^ data`` and ``data``. Two threads may write the same entry at once. The resulting
+mixed entry does not match its key and is not found, so no lock is needed (Hyatt and Mann 2002). Four entries
+make a bucket of one cache line. A key has 64 bits of hash, and the data has eight more. So the probability of
+any false match among 10^10 look-ups is about 10^-11.
 
 Fields of `data`, low bits first:
 
@@ -22,9 +22,9 @@ bits  meaning
 8     more bits of the hash
 ====  ===========================================================================================
 
-Chain and need tell which other positions a proof is valid for; see :mod:`mancala_env.solver.proofs`. In an
-entry that depends on the contents of owned holes, capped or exact, each need is also the drain of the other
-bound: the larger of both is stored.
+Chain and need determine for which other positions a proof is valid; see :mod:`mancala_env.solver.proofs`. In
+an entry that depends on the contents of owned holes, capped or exact, each need is also the drain of the
+other bound. The larger of the two is stored.
 """
 
 from typing import Any, NamedTuple
@@ -37,7 +37,7 @@ SLOTS, WORDS_PER_ENTRY = 4, 2
 WORDS_PER_BUCKET = SLOTS * WORDS_PER_ENTRY
 NO_MOVE = 31
 LEAST, MOST = -511, 511
-"""Bounds that say nothing: a margin is at most 255 seeds and counts from at most 255."""
+"""Trivial bounds: a margin is at most 255 seeds and counts from at most 255."""
 EXACT_CONTENTS = 15
 """Need and drain of proofs that are valid only for the exact contents of the owned holes."""
 

@@ -357,7 +357,7 @@ class PlayApp(App[None]):
             self.action_pace(factor)
 
     def on_board_clicked(self, clicked: Board.Clicked) -> None:
-        """Sow the hole that was clicked; while seeds move, skip to the end."""
+        """Sow the clicked hole; while seeds move, skip to the end of the turn."""
         if self.stage == "choose":
             self._choose(action_of(self.game.ruleset, self.game.position.player, clicked.hole))
         else:
@@ -380,7 +380,7 @@ class PlayApp(App[None]):
         self._show()
 
     def action_go_on(self) -> None:
-        """Sow the hole of the cursor, skip to the end of the turn, or begin the next round."""
+        """Sow the hole at the cursor, skip to the end of the turn, or begin the next round."""
         if self.stage == "choose" and self._cursor >= 0:
             self._choose(action_of(self.game.ruleset, self.game.position.player, self._cursor))
         elif self.stage == "round":
@@ -427,7 +427,7 @@ class PlayApp(App[None]):
         self._say(undone_in_words(count))
 
     def action_save(self) -> None:
-        """Append the game to games.txt, or name the file of --record."""
+        """Append the game to games.txt; with --record, only show the name of its file."""
         if self._record is not None:
             self._say(f"The game is saved in {self._record} when you quit.")
         else:

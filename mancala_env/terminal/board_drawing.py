@@ -1,4 +1,4 @@
-"""The board drawn in character cells, as large as the terminal allows; drawing needs no terminal.
+"""The board drawn in character cells, as large as the terminal allows. Drawing itself needs no terminal.
 
 :class:`BoardLayout` places the holes in a given number of columns and rows. :func:`draw` fills a
 :class:`Canvas` with characters and the roles of their colours (:mod:`mancala_env.render.colours`). All
@@ -90,9 +90,9 @@ class BoardView:
         legal: Legal holes, marked.
         cursor: The hole that Enter sows; -1: none.
         last: First and last hole of the last turn, marked.
-        hand: The hole being sown and the number of seeds still in hand, which are drawn in it; or None.
+        hand: The hole being sown, and the number of seeds still in hand, drawn in that hole; or None.
         falling: The hole into which a seed has just fallen; -1: none.
-        badges: A short text and whether it is highlighted, by hole; drawn towards the middle of the board.
+        badges: For each hole, a short text and whether it is highlighted; drawn towards the board's middle.
     """
 
     state: State
@@ -109,7 +109,7 @@ class BoardLayout:
 
     Attributes:
         has_trays: Whether the stores are drawn beside the board; otherwise as lines above and below it.
-        is_tall: Whether seeds are drawn in the holes; otherwise only their number is.
+        is_tall: Whether seeds are drawn in the holes; otherwise only their number is drawn.
         columns: Width of a hole with its frame, in columns.
     """
 

@@ -89,7 +89,7 @@ class Analyst:
         self._is_solving = threading.Lock()
 
     def ask(self, position: Position | None) -> None:
-        """Request an analysis in place of the previous request; None only cancels that."""
+        """Request an analysis, which cancels the previous request; None only cancels."""
         self._asked = position = None if position is None else position.copy()
         if position is not None:
             threading.Thread(target=self._work, args=(position,), name="mancala-values", daemon=True).start()
@@ -119,7 +119,7 @@ class Analyst:
         return self._solve(position, time_limit or self.time_limit)
 
     def hint(self, position: Position) -> tuple[int, str]:
-        """Return an action and a reason for it: an optimal one, or the choice of a quick search."""
+        """Return an action and a reason for it; it is optimal, or the choice of a quick search."""
         found = self.solve(position, self.hint_seconds)
         if found.best:
             return found.best[0], str(found)

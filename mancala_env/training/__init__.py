@@ -1,1 +1,1 @@
-"""Training of self-play agents; `mancala train --help`."""
+"""Training of agents by self-play; `mancala train --help` lists all settings."""

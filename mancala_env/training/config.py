@@ -1,4 +1,4 @@
-"""The configuration of a run: its settings, and how command line and files are read.
+"""The configuration of a run, read from the command line and from files.
 
 Every setting is a field below or in `config_groups`. This command generates configs/default.yaml from them:
 
@@ -65,7 +65,7 @@ OLD_NAMES = {
     "turns": "environment_steps",
     **{f"teacher.{name}": f"distillation.{name}" for name in _OF_A_TEACHER},
 }
-"""New names of settings, by their names in files of earlier versions, which are still read."""
+"""New names of settings, by their old names in files of earlier versions, which are still accepted."""
 
 REMOVED: dict[str, Any] = {"wandb": None, "selfplay.reward": "outcome", "pool.priority": 1.0}
 """Removed settings, by the value that they have always now; files of earlier versions may hold it."""
@@ -132,9 +132,9 @@ class TrainConfig:
 
     @classmethod
     def implied_settings(cls, values: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings of files that options turn off, given all settings and those of options.
+        """Return the settings that command-line options imply; they override settings from files.
 
-        The files of the rulesets turn search labels on. The option --rounds, unless it is 1, turns them off,
+        The files of the rulesets enable search labels. The option --rounds, unless it is 1, disables them,
         because a search values a single round.
         """
         searched = values.get("expert.search_share", ExpertConfig.search_share)
@@ -154,7 +154,7 @@ class TrainConfig:
         return yaml.safe_dump(self.as_dict(), sort_keys=False)
 
     def seed_after(self, environment_steps: int) -> int:
-        """Return the seed of a run that resumes after some steps, so that it does not repeat its games."""
+        """Return the random seed of a resumed run, which differs so that no games are repeated."""
         return (self.seed + environment_steps) % (MAX_SEED + 1)
 
     @property
@@ -201,7 +201,7 @@ Config = TypeVar("Config", bound=TrainConfig)
 def read_config(
     arguments: Sequence[str] | None = None, kind: type[Config] = TrainConfig, program: str = "mancala train"
 ) -> tuple[Config, Path | None]:
-    """Read the command line of a run; None for that of this process.
+    """Read the command line of a run; None reads this process's arguments.
 
     Returns:
         The configuration, and the folder of the run to resume; None for a new run.
@@ -261,7 +261,7 @@ def read_file(path: Path, kind: type[TrainConfig] = TrainConfig) -> dict[str, An
     """Return the settings of a file by dotted name; old names are replaced.
 
     Raises:
-        InvalidConfig: The file cannot be read, does not hold settings, or has an unknown one.
+        InvalidConfig: The file cannot be read, does not contain settings, or has an unknown setting.
     """
     try:
         with path.open("rb") as file:

@@ -36,7 +36,7 @@ class SelfPlayConfig:
 
 @dataclass(kw_only=True)
 class PoolConfig:
-    """Games against a pool of opponents; only the learner's turns are environment steps there."""
+    """Games against a pool of opponents, in which only the learner's turns are environment steps."""
 
     share: float = _fraction("Fraction of games played against opponents of the pool", 0.0)
     opponents: list[str] = setting(
@@ -67,7 +67,7 @@ class DistillationConfig:
 
 @dataclass(kw_only=True)
 class ExpertConfig:
-    """Search labels beside PPO; see :mod:`mancala_env.training.labels`."""
+    """Search labels in addition to PPO; see :mod:`mancala_env.training.labels`."""
 
     share: float = _fraction(
         "Fraction of environment steps, drawn at random, that a search labels; 0 for none. "

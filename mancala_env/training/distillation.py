@@ -1,7 +1,7 @@
 """Distillation: a network imitates a search before self-play.
 
-The network is fitted to the labels of an expert: its policy to the Boltzmann distribution of the expert's
-values, its value to the outcome of the game. Then self-play starts.
+The network is fitted to the labels of an expert. The target of its policy is the Boltzmann distribution of
+the expert's values. The target of its value is the outcome of the game. Then self-play starts.
 
 Symbols: N positions, A actions.
 """
@@ -30,7 +30,8 @@ class Evaluation(NamedTuple):
     """Agreement of a network with expert labels.
 
     Attributes:
-        accuracy, regret: Agreement of the network's most probable actions with the expert.
+        accuracy, regret: Agreement of the network's most probable actions with the expert; see
+            :class:`mancala_env.training.expert_labels.Agreement`.
         policy_loss: Cross-entropy of the policy to the Boltzmann targets, in nats.
         value_loss: Mean squared error of the values to the outcomes.
     """
@@ -42,9 +43,9 @@ class Evaluation(NamedTuple):
 
 
 def is_distillation_ahead(settings: DistillationConfig, folder: RunFolder, env_steps: int) -> bool:
-    """Tell whether a run still has to start or repeat its distillation.
+    """Return whether a run still has to start or repeat its distillation.
 
-    Distillation ends with a checkpoint; a run that was stopped earlier repeats it.
+    Distillation ends with a checkpoint. A run that was stopped before repeats it.
     """
     is_done = any(folder.checkpoints.glob("*.zip"))
     return bool(settings.positions) and not env_steps and not is_done
@@ -53,12 +54,12 @@ def is_distillation_ahead(settings: DistillationConfig, folder: RunFolder, env_s
 def distill(run: "TrainingRun") -> None:
     """Fit the network of a run to its expert before self-play, and log how well it agrees.
 
-    If the run has minutes, distillation takes at most its share of them. If time is short, it labels fewer
-    positions and makes fewer passes. It ends early if the run is stopped. Metrics over the held-out games are
-    logged after each pass, at 0 environment steps.
+    If the run is limited by minutes, distillation takes at most its configured share of them. If time is
+    short, it labels fewer positions and makes fewer passes. It ends early if the run is stopped. Metrics over
+    the held-out games are logged after each pass, at 0 environment steps.
 
     Raises:
-        InvalidConfig: The agent cannot label, or labels too few positions.
+        InvalidConfig: The expert cannot label positions, or labels too few.
     """
     config, settings, network = run.config, run.config.distillation, run.model.policy.network
     kind, part_of_time = config.network.observation, _part_of_time(run)
@@ -157,15 +158,16 @@ def fit(
         network: Network from :func:`mancala_env.networks.policy.build_network`; changed in place.
         kind: Observation kind of the network.
         labels: The labels.
-        settings: Temperature, passes, size of minibatches, and initial learning rate; it falls linearly to 0.
-        value_weight: Weight of the value's loss beside the policy's.
+        settings: Temperature, passes, size of minibatches, and the initial learning rate, which falls
+            linearly to 0.
+        value_weight: Weight of the value loss; the policy loss has weight 1.
         seed: Random seed of the order of the positions.
-        part_done: Called before each minibatch with the part of the passes that is done, 0 to 1. Returns the
-            part of the fit that is done, for the learning rate; 1 ends the fit.
-        after_epoch: Called with the number of epochs done after each.
+        part_done: Called before each minibatch with the finished part of the passes, 0 to 1. Returns the
+            finished part of the fit, which determines the learning rate; 1 ends the fit.
+        after_epoch: Called after each epoch with the number of finished epochs.
 
     Returns:
-        The number of passes; fewer than the settings say if `part_done` ended the fit.
+        The number of passes; fewer than in `settings` if `part_done` ended the fit.
     """
     inputs = _tensors(labels, kind, settings.temperature, network)
     optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)

@@ -22,7 +22,7 @@ from mancala_env.training.config import InvalidConfig
 
 # One game in ten is held out, to measure generalisation.
 _HELD_OUT = 10
-# More parallel games than threads gain nothing, and all are played to their end.
+# More parallel games than threads would not be faster, and every started game must be finished.
 _GAMES = 64
 
 
@@ -36,7 +36,7 @@ class ExpertLabels:
         values: float32 `[N, A]`, the expert's value of each action: the lead in seeds of the player to move
             at the end of the round; minus infinity if the action is illegal.
         outcomes: float32 `[N]`, the reward of the player to move at the end of the position's game.
-        episodes: int64 `[N]`, the number of the position's game.
+        episodes: int64 `[N]`, index of each position's game.
         turns: Number of turns played, including those from held-out positions.
     """
 
@@ -52,7 +52,7 @@ class ExpertLabels:
 
     @property
     def is_legal(self) -> np.ndarray:
-        """Tell which actions are legal, bool `[N, A]`."""
+        """Return the legal actions, bool `[N, A]`."""
         return np.isfinite(self.values)
 
     def select(self, rows: np.ndarray) -> "ExpertLabels":
@@ -61,7 +61,7 @@ class ExpertLabels:
         return replace(self, **{name: getattr(self, name)[rows] for name in arrays})
 
     def split(self) -> tuple["ExpertLabels", "ExpertLabels"]:
-        """Return a training set and a held-out set, which has every tenth game.
+        """Return a training set, and a held-out set with every tenth game.
 
         Raises:
             InvalidConfig: There are no positions, or all are from one game.
@@ -85,7 +85,7 @@ class Agreement(NamedTuple):
 
     Attributes:
         accuracy: Fraction of positions in which the action is one of the expert's best.
-        regret: Mean regret in seeds a move, by the expert's values.
+        regret: Mean regret in seeds per move, according to the expert's values.
     """
 
     accuracy: float
@@ -108,7 +108,7 @@ def expert(
     """Return a function that evaluates every action of games, as in ExpertLabels.values.
 
     Raises:
-        InvalidConfig: The agent cannot label; the message has the name of its setting.
+        InvalidConfig: The agent cannot label positions; the message names its setting.
     """
     agent = agents.make(spec, ruleset, seed=0, num_threads=num_threads)
     if not isinstance(agent, MinimaxAgent):
@@ -119,7 +119,7 @@ def expert(
 
 
 def without_illegal(values: np.ndarray, illegal: int) -> np.ndarray:
-    """Return values for ExpertLabels, float32 `[N, A]`, from values with a number for illegal actions."""
+    """Return values for ExpertLabels, float32 `[N, A]`, with the number `illegal` as minus infinity."""
     return np.where(values == illegal, -np.inf, values).astype(np.float32)
 
 
@@ -137,14 +137,14 @@ def label_positions(
 ) -> ExpertLabels:
     """Let an expert play games and label their positions.
 
-    Positions that are held out for evaluation are not labelled. Every game that starts is played to its end,
-    and all its other positions are labelled. Dropping games that are unfinished when there are enough
-    positions would favour short games. A match ends after 1,000 rounds (RULES 5.4), as in training.
+    Positions that are held out for evaluation are not labelled. All other positions of every started game
+    are, because dropping unfinished games would favour short games. A match ends after 1,000 rounds (RULES
+    5.4), as in training.
 
     Args:
         spec: The expert: minimax, value+minimax or policy+minimax, each with its depth or time.
         ruleset: The game.
-        positions: Smallest number of positions, N; then no other game starts.
+        positions: Minimum number of positions; once it is reached, no further game starts.
         exploration: Fraction of random turns, 0 to 1.
         num_games: Number of parallel games, B.
         seed: Random seed.

@@ -1,4 +1,4 @@
-"""What a run does before each rollout: a list of hooks, called in this order.
+"""Hooks of a run, called before each rollout in this order.
 
     check_weights       raises NotFinite if a weight is not a finite number
     LogMetrics          logs speed, pool scores and statistics of the games
@@ -28,7 +28,7 @@ from mancala_env.training.schedule import CheckpointTimes, Clock
 from mancala_env.training.selfplay_metrics import figures
 
 A_CALLBACK = "a callback"
-"""The reason of a run that a callback ended."""
+"""Reason for the end of a run that a callback stopped."""
 
 
 class TrainingRun:
@@ -39,11 +39,11 @@ class TrainingRun:
         folder: The run's folder.
         model: The learner.
         env: The games it learns from.
-        clock: Time and part of the run done.
+        clock: Time spent, and the finished part of the run.
         progress: The progress bar.
         callbacks: The user's Stable-Baselines3 callbacks.
         hooks: The run's own hooks.
-        stopped_by: Why the run ends early, such as "SIGINT"; None if it does not.
+        stopped_by: Reason for ending the run early, such as "SIGINT"; None otherwise.
         last_checkpoint: The checkpoint that was saved or resumed last; None before the first.
     """
 
@@ -67,7 +67,7 @@ class TrainingRun:
         self._is_new, self._has_games = checkpoint is None, False
 
     def start_games(self) -> None:
-        """Start the games, if they do not run yet, and bind the callbacks to the model."""
+        """Start the games unless they are running, and bind the callbacks to the model."""
         if not self._has_games:
             self.callbacks = self.model.start_games(self.callbacks, self._is_new)
             self._has_games = True
@@ -82,7 +82,7 @@ class TrainingRun:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Pause the clock and restore torch's random state afterwards, in a with statement."""
+        """Pause the clock within a with statement; restore torch's random state at its end."""
         device = self.model.device
         with self.clock.pause(), torch.random.fork_rng([device] if device.type == "cuda" else []):
             yield
@@ -94,7 +94,7 @@ class TrainingRun:
 
 
 Hook = Callable[[TrainingRun], object]
-"""Called with the run before each rollout, and once after the last."""
+"""Called with the run before each rollout, and once after the last rollout."""
 
 
 def check_weights(run: TrainingRun) -> None:

@@ -1,9 +1,9 @@
-"""Search labels beside PPO: expert iteration (Anthony et al. 2017).
+"""Search labels in addition to PPO: expert iteration (Anthony et al. 2017).
 
-After each rollout, a search labels a random share of its positions: it values every legal action. One call
-of the engine's kernels labels them all. The policy's target is the Boltzmann distribution of these values.
-The value's target mixes the search's value, as a reward, with the outcome of the game.
-:class:`mancala_env.training.ppo.SelfPlayPPO` adds the distance to these targets to its loss.
+After each rollout, a search labels a random share of its positions: it evaluates every legal action. One call
+of the engine's kernels labels all of them. The policy's target is the Boltzmann distribution of these values.
+The value's target is a mixture of the search's value, as a reward, and the outcome of the game.
+:class:`mancala_env.training.ppo.SelfPlayPPO` adds the losses for these targets to its own.
 """
 
 import math
@@ -22,12 +22,12 @@ from mancala_env.training.rollout import SelfPlayBuffer, SelfPlayEnv
 
 
 class SearchLabels:
-    """Makes labels of the learner's positions, stores the latest and samples them.
+    """Labels the learner's positions, stores the latest labels and samples them.
 
     Attributes:
         replay: The labelled positions.
-        policy_weight: Weight of the policy's loss.
-        value_weight: Weight of the value's loss.
+        policy_weight: Weight of the policy loss.
+        value_weight: Weight of the value loss.
     """
 
     def __init__(self, config: TrainConfig, env: SelfPlayEnv, seed: int | None) -> None:
@@ -50,7 +50,7 @@ class SearchLabels:
         self._search(games)
 
     def label(self, rollout: SelfPlayBuffer, logger: Logger) -> None:
-        """Label a random share of a rollout's positions, and log how well its actions agree."""
+        """Label a random share of a rollout's positions, and log the agreement of its actions."""
         settings, config = self._config.expert, self._config
         candidates = np.flatnonzero(rollout.is_learned)
         chosen = self._rng.choice(candidates, math.ceil(settings.share * len(candidates)), replace=False)

@@ -1,4 +1,4 @@
-"""Names of PPO's settings in Stable-Baselines3 and RLlib."""
+"""PPO's settings under their names in Stable-Baselines3 and RLlib."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ STABLE_BASELINES3 = {
     "value": "vf_coef",
     "max_grad_norm": "max_grad_norm",
 }
-"""Arguments of MaskablePPO; the learning rate is a schedule there."""
+"""Arguments of MaskablePPO, except the learning rate, which is a schedule."""
 
 RLLIB = {
     "epochs": "num_epochs",
@@ -31,5 +31,5 @@ RLLIB = {
 
 
 def renamed(ppo: PPOConfig, names: dict[str, str]) -> dict[str, Any]:
-    """Return settings of PPO by the names of a library."""
+    """Return PPO's settings by a library's names."""
     return {theirs: getattr(ppo, ours) for ours, theirs in names.items()}

@@ -18,7 +18,7 @@ class NotFinite(ArithmeticError):
 
 
 class SelfPlayPolicy(MaskableActorCriticPolicy):
-    """Actor and critic are the two outputs of one network; see :mod:`mancala_env.networks.policy`.
+    """Policy whose actor and critic are two outputs of one network; see :mod:`mancala_env.networks.policy`.
 
     Rollouts and the loss bypass the distribution objects of Stable-Baselines3, which are slow.
     """
@@ -87,7 +87,7 @@ class SelfPlayPolicy(MaskableActorCriticPolicy):
         return self.action_dist.proba_distribution(action_logits=logits)  # type: ignore[call-arg]
 
     def predict_values(self, obs: PyTorchObs) -> Tensor:
-        """Return the values `[B]` of positions to their players to move."""
+        """Return the values `[B]` of positions for their players to move."""
         return self._evaluate(obs, None)[1]
 
     def _evaluate(self, obs: Any, action_masks: np.ndarray | Tensor | None) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Proximal policy optimisation (Schulman et al. 2017) on self-play, with search labels as an optional term.
+"""Proximal policy optimisation (Schulman et al. 2017) on self-play, with optional search labels.
 
 The loss is::
 
@@ -7,7 +7,7 @@ The loss is::
            + vf_coef * (V - return)^2
            + policy weight * cross-entropy(targets, policy) + value weight * (V - target)^2
 
-The last line is there only with search labels; see :mod:`mancala_env.training.labels`.
+The last line applies only with search labels; see :mod:`mancala_env.training.labels`.
 """
 
 import sys
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class PPOLosses(NamedTuple):
-    """Losses and figures of one minibatch, scalar tensors; `loss` is the sum that PPO minimises."""
+    """Losses and metrics of one minibatch, as scalar tensors; PPO minimises `loss`."""
 
     policy_gradient_loss: Tensor
     value_loss: Tensor
@@ -43,14 +43,14 @@ class PPOLosses(NamedTuple):
 
 
 class SelfPlayPPO(MaskablePPO):
-    """MaskablePPO whose rollouts know whose turn it is.
+    """MaskablePPO with rollouts in which each step belongs to the player who moved.
 
     A callback's ``on_step`` is called once before every rollout, not at every step. If it returns False,
-    training ends there, and everything collected so far has been learned from.
+    training ends there. All collected rollouts have then been used for learning.
 
     Attributes:
-        clock: Tells which part of the run is done, for the learning rate; set it before training.
-        labels: Search labels to learn from, too; None for PPO alone.
+        clock: Measures the finished part of the run, for the learning rate; set it before training.
+        labels: Additional search labels; None for PPO alone.
         seconds: Time spent so far in "environment", "inference", "learning" and, with labels, "labelling".
     """
 
@@ -66,14 +66,14 @@ class SelfPlayPPO(MaskablePPO):
         super().__init__(*args, **kwargs)
 
     def add_labels(self, labels: "SearchLabels") -> None:
-        """Learn from search labels, too."""
+        """Also learn from search labels."""
         self.labels = labels
         self.seconds["labelling"] = 0.0
         self.rollout_buffer.store_games()
 
     @property
     def updates(self) -> int:
-        """Passes over a rollout so far."""
+        """Number of passes over rollouts so far."""
         return self._n_updates
 
     def count_from(self, environment_steps: int, updates: int) -> None:
@@ -88,7 +88,7 @@ class SelfPlayPPO(MaskablePPO):
             self.labels.warm_up(env.games[:1])
 
     def forget_running_games(self) -> None:
-        """Drop what is stored of the running games, since new ones start."""
+        """Drop the stored positions of running games, before new games start."""
         if self.labels is not None:
             self.labels.replay.forget_running_games()
 
@@ -98,7 +98,7 @@ class SelfPlayPPO(MaskablePPO):
         return self._setup_learn(steps, callback, reset_num_timesteps)[1]
 
     def update_progress(self) -> None:
-        """Set the part of the run that is left, which the learning rate depends on."""
+        """Set the remaining part of the run, which determines the learning rate."""
         self._update_current_progress_remaining(self.num_timesteps, self._total_timesteps)
 
     def collect_rollouts(  # type: ignore[override]

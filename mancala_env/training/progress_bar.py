@@ -32,7 +32,7 @@ class RunProgress:
         self._bar.stop()
 
     def update(self, part_done: float, text: str) -> None:
-        """Show the part that is done, 0 to 1, and a text."""
+        """Show the finished part, 0 to 1, and a text."""
         self._bar.update(self._task, completed=part_done, description=text)
         if self._bar.disable and time.monotonic() - self._last_line > _SECONDS_BETWEEN_LINES:
             self._last_line = time.monotonic()

@@ -1,7 +1,7 @@
 """A replay of positions that a search labelled.
 
-The value's target mixes the search's value with the outcome of the game. So a position becomes an example
-when its game is over. Values are from the view of the player to move.
+The value's target is a mixture of the search's value and the outcome of the game. So a position becomes an
+example when its game is over. Values are from the view of the player to move.
 
 Symbols: N positions, A actions, T steps of a rollout, B games.
 """
@@ -24,7 +24,7 @@ class Searched(NamedTuple):
         observations: `[N, ...]`, observations of the players to move.
         is_legal: bool `[N, A]`, legal actions.
         targets: float32 `[N, A]`, targets of the policy.
-        values: float32 `[N]`, the search's values to the players to move, as rewards.
+        values: float32 `[N]`, the search's values for the players to move, as rewards.
     """
 
     games: np.ndarray
@@ -55,7 +55,7 @@ class Replay:
     """The latest examples of finished games, and the positions of running games.
 
     Attributes:
-        examples: Searched positions, whose values are the targets of the value; the first `len(self)` rows.
+        examples: Labelled positions, in the first `len(self)` rows. Their `values` are the value's targets.
     """
 
     def __init__(self, observer: Observer, most: int, search_share: float, seed: int | None) -> None:
@@ -88,7 +88,7 @@ class Replay:
         return len(self._waiting_rows)
 
     def forget_running_games(self) -> None:
-        """Drop the positions of running games, whose outcomes will never be known."""
+        """Drop the positions of running games, which will not be finished."""
         self._waiting, self._waiting_rows = self.examples.select(np.arange(0)), np.arange(0)
 
     def add(self, searched: Searched, steps: np.ndarray, rows: np.ndarray, ends: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""The command that trains a checkpoint: its settings that differ from its ruleset's configuration."""
+"""The command that trained a checkpoint; it has the settings that differ from the ruleset's configuration."""
 
 import shlex
 
@@ -12,7 +12,7 @@ _ELSEWHERE = ("name", "folder")
 
 
 def made_by(identity: Identity) -> tuple[str, str]:
-    """Return "command" and the command that trains a checkpoint, or "settings" and these if none does.
+    """Return "command" and the command that trains a checkpoint; without one, "settings" and the settings.
 
     Settings of the evaluation are omitted.
     """

@@ -1,7 +1,7 @@
 """Self-play for Stable-Baselines3: the environment and the rollout buffer.
 
-Both players of a game share one policy, and every turn is a step of the player who played it. Rewards and
-values are from the view of that player. So the next value changes its sign when the player changes:
+Both players of a game share one policy. Every turn is a step of the player who played it, and rewards and
+values are from that player's view. So the next value changes its sign when the player changes:
 
     turn                      t         t+1        t+2        t+3 (South wins)
     player                  South      North      North      South
@@ -12,7 +12,7 @@ If the opponent passes, a player moves twice, and the sign stays. In games again
 turns are steps. They all belong to one player, so the sign never changes.
 
 Training games never start from an opening that is held out for evaluation, but may reach a held-out board
-later. The policy does not learn from these steps; they only count in the advantages of earlier steps.
+later. The policy does not learn from such steps. They only affect the advantages of earlier steps.
 
 Symbols: T steps of a rollout, B games, A actions.
 """
@@ -46,8 +46,8 @@ _LEAST_WEIGHT = 0.05
 def opponent_name(spec: str, configured: Sequence[str]) -> str:
     """Return the name of a pool opponent in the metrics of a run.
 
-    Configured opponents have their specs as names. Other checkpoints belong to the run, and their name is the
-    stem of the file.
+    The name of a configured opponent is its spec. All other opponents are checkpoints of the run, named by
+    the stem of the file.
     """
     parsed = Spec.parse(spec)
     is_own = parsed.kind == "checkpoint" and spec not in configured
@@ -65,7 +65,7 @@ class SelfPlayEnv(GamesVecEnv):
         legal_mask: bool `[B, A]`, legal actions of the next step.
         observer: Computes the observations.
         num_threads: CPU threads; None for every core this process may use.
-        statistics: Statistics of the mirror games since they were read last.
+        statistics: Statistics of the mirror games since the last read.
     """
 
     render_mode = None
@@ -132,9 +132,9 @@ class SelfPlayEnv(GamesVecEnv):
         super().__init__(num_games, observer.space, spaces.Discrete(self.num_actions))
 
     def set_pool(self, pool: Sequence[AgentLike], scores: Mapping[str, float] | None = None) -> None:
-        """Change the opponents of the pool; running games continue against the old ones.
+        """Change the opponents of the pool; running games keep their opponents.
 
-        `scores` are known recent scores of the learner against pool agents, by spec.
+        `scores` are stored recent scores of the learner against pool opponents, by spec.
         """
         if self._pool is not None:
             self._pool.scores.update(scores or {})
@@ -261,7 +261,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
     """A rollout whose steps belong to either player.
 
     Attributes:
-        players: int8 `[T + 1, B]`, the player of each step, and of the step after the last.
+        players: int8 `[T + 1, B]`, the player of each step, including the step after the rollout.
         dones: bool `[T, B]`, whether the step ended its game.
         is_learned: bool `[T, B]`, whether to learn from the step: its board is not held out for evaluation.
         games: uint64 `[T, B, NUM_COLUMNS]`, the games before each step; None unless they are stored.
@@ -277,12 +277,12 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         super().reset()
 
     def store_games(self) -> None:
-        """Store the games of rollouts, too."""
+        """Also store the games before each step from now on."""
         self.games = np.zeros((self.buffer_size, self.n_envs, NUM_COLUMNS), np.uint64)
 
     @property
     def has_steps_to_learn(self) -> bool:
-        """Tell whether there are two steps to learn from; the advantage of one cannot be normalised."""
+        """Return whether there are two steps to learn from; a single advantage cannot be normalised."""
         return bool(self.is_learned.sum() > 1)
 
     @property
@@ -325,7 +325,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
             )
         ]
         shuffled = learned[torch.randperm(len(learned), device="cpu")].to(self.device)
-        # Of equal size, and none with a single step, whose advantage cannot be normalised.
+        # Minibatches have equal sizes, and two steps or more: a single advantage cannot be normalised.
         count = min(round(len(learned) / (batch_size or size)), len(learned) // 2)
         for rows in shuffled.tensor_split(max(1, count)):
             yield MaskableRolloutBufferSamples(*(column[rows] for column in columns))

@@ -177,11 +177,11 @@ def _load_checkpoint(model: SelfPlayPPO, config: TrainConfig, checkpoint: Path, 
 
 
 def newest_checkpoint(config: TrainConfig, folder: RunFolder, console: Console) -> Path:
-    """Return the newest intact checkpoint of a run, and print which ones are damaged.
+    """Return the newest intact checkpoint of a run, and print the damaged ones.
 
     Raises:
         RunFolderError: No checkpoint of the run is intact.
-        InvalidConfig: The network or the game of the checkpoint is not the configuration's.
+        InvalidConfig: The network or the game of the checkpoint differs from the configuration.
     """
     saved, faults = folder.examine()
     if not saved:
@@ -195,7 +195,7 @@ def newest_checkpoint(config: TrainConfig, folder: RunFolder, console: Console) 
 
 
 def resume_message(config: TrainConfig, checkpoint: Path, environment_steps: int, clock: Clock) -> str:
-    """Return the message of a resumed run: where it resumes, and whether it is at its end already."""
+    """Return the message of a resumed run: its progress, and whether it is already finished."""
     line = f"Resuming from {checkpoint} after {environment_steps:,} environment steps."
     if clock.part_done(environment_steps) >= 1:
         line += f" Its end of {config.limit_in_words} is reached: set a later one to train on."
@@ -225,7 +225,7 @@ def train(
         now: Returns the time that `minutes` counts, in seconds; None for the clock of the configuration.
 
     Returns:
-        The last checkpoint, and why the run ended early, such as the name of a signal; None if it did not.
+        The last checkpoint, and the reason for an early end, such as the name of a signal, or None.
 
     Raises:
         RunFolderError: A checkpoint to resume from is missing, another process trains in the folder, or the
@@ -246,7 +246,7 @@ def started(
     callbacks: Sequence[BaseCallback] = (),
     now: Callable[[], float] | None = None,
 ) -> Iterator[TrainingRun]:
-    """Lock the folder and set up a run, within a with statement; arguments as of :func:`train`."""
+    """Lock the folder and set up a run, within a with statement; see :func:`train` for the arguments."""
     with folder.locked():
         checkpoint = newest_checkpoint(config, folder, console) if resume else None
         say(
@@ -279,8 +279,8 @@ def started(
 def train_further(run: TrainingRun, hooks: Sequence[Hook] = ()) -> tuple[Path, str | None]:
     """Train a run until its end, a signal, or a hook or callback that stops it.
 
-    The run is from :func:`started`; hooks and result are those of :func:`train`. You can call it again after
-    a hook or a callback has stopped it: the games continue. Wrap what you do in between in ``run.paused()``.
+    The run comes from :func:`started`; see :func:`train` for hooks and result. You can call it again after a
+    hook or a callback has stopped the run: the games continue. Use ``run.paused()`` for work in between.
     """
     model, run.stopped_by = run.model, None
     with run.progress, stop_on_signals(run), save_on_error(run):
@@ -311,7 +311,7 @@ def train_further(run: TrainingRun, hooks: Sequence[Hook] = ()) -> tuple[Path, s
 
 @contextmanager
 def save_on_error(run: TrainingRun) -> Iterator[None]:
-    """Save a checkpoint if training fails, such as in an opponent or a callback.
+    """Save a checkpoint if training raises an exception, for example in an opponent or a callback.
 
     Raises:
         TrainingDiverged: A weight or an output of the network is not finite; nothing is saved.
@@ -332,7 +332,7 @@ def save_on_error(run: TrainingRun) -> Iterator[None]:
 
 @contextmanager
 def stop_on_signals(run: Any) -> Iterator[None]:
-    """Set `run.stopped_by` to the name of the first stop signal; a second one acts as usual.
+    """Set `run.stopped_by` to the name of the first stop signal; a second signal has its usual effect.
 
     Outside the main thread Python handles no signals, and the run continues to its end.
     """
@@ -349,7 +349,7 @@ def stop_on_signals(run: Any) -> Iterator[None]:
 
 @in_one_line("mancala train", "checkpoints are whole")
 def main(arguments: list[str] | None = None, program: str = "mancala train") -> int:
-    """Run the command line; returns the exit status."""
+    """Run the command line and return the exit status."""
     console = Console()
     warnings.filterwarnings("ignore", message=".*GPU.*", module="stable_baselines3")
     config, resumed = read_config(arguments, TrainConfig, program)

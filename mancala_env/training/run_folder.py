@@ -6,7 +6,7 @@ runs/NAME/
   metrics.jsonl      one line per update
   events.out.tfevents...   the same for TensorBoard
   checkpoints/0000049152.zip   checkpoint after 49,152 environment steps
-  final.zip          the checkpoint the run ended with
+  final.zip          the last checkpoint of the run
   best.zip           the checkpoint with the best win rate in the evaluations
   best.json          its win rate
   evaluation.json    evaluation of the last checkpoint
@@ -58,7 +58,7 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def reading(path: Path, without: str = "it") -> Iterator[None]:
-    """Turn errors of reading a file that can be deleted into RunFolderError, within a with statement."""
+    """Turn errors of reading a file that the run can do without into RunFolderError, in a with statement."""
     try:
         yield
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -209,7 +209,7 @@ class RunFolder:
         return 0
 
     def examine(self) -> tuple[list[Path], list[str]]:
-        """Return the intact checkpoints, ordered by environment steps, and errors of the others."""
+        """Return the intact checkpoints, ordered by environment steps, and the errors of damaged ones."""
         found, faults = [], []
         for path in [*sorted(self.checkpoints.glob("*.zip")), *self.path.glob(FINAL)]:
             try:
@@ -220,13 +220,13 @@ class RunFolder:
         return [path for _, path in sorted(found)], faults
 
     def clear(self) -> None:
-        """Remove partial files of a killed process; call it with the folder locked."""
+        """Remove partial files of a killed process; the folder must be locked."""
         for folder in (self.path, self.checkpoints):
             for part in folder.glob(".*.part"):
                 part.unlink(missing_ok=True)
 
     def forget_figures_after(self, steps: int) -> None:
-        """Remove the metrics after a number of environment steps, since the run will repeat them."""
+        """Remove the metrics after `steps` environment steps, because the run will write them again."""
         path = self.path / METRICS
         if not path.is_file():
             return
@@ -258,7 +258,7 @@ def _check_whole(path: Path) -> None:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the libraries a checkpoint depends on."""
+    """Return the versions of the libraries that a checkpoint depends on."""
     found: dict[str, str] = dict.fromkeys(_LIBRARIES, "not installed")
     for library in _LIBRARIES:
         with suppress(PackageNotFoundError):

@@ -59,7 +59,7 @@ def _figures_of(line: str) -> dict[str, Any]:
 
 
 def strength(metrics: list[dict[str, Any]], past: "Past") -> "list[Plot]":
-    """Plot the win rates of checkpoints during the run, and their results against each other."""
+    """Plot the win rates of checkpoints during the run, and the results of matches between them."""
     plots = _lines(
         metrics,
         {key: key.removeprefix("evaluation/") for key in _keys(metrics, "evaluation/")},
@@ -99,7 +99,7 @@ def learning(metrics: list[dict[str, Any]]) -> "list[Plot]":
 
 
 def search(metrics: list[dict[str, Any]]) -> "list[Plot]":
-    """Plot how close the policy is to the search that labels positions, if there is one."""
+    """Plot the agreement of the policy with the search that labels positions, if there is one."""
     return _lines(
         metrics,
         {

@@ -32,8 +32,8 @@ class Past:
     """Matches between checkpoints of a run.
 
     Attributes:
-        against: Matches of the last checkpoint against each earlier one, the oldest first.
-        ratings: Ratings of all checkpoints, the last one at the end, with mean 0; fitted to a round robin.
+        against: Matches of the last checkpoint against each earlier checkpoint, the oldest first.
+        ratings: Ratings of all checkpoints from a round robin, the last checkpoint at the end, with mean 0.
             None without an earlier checkpoint.
     """
 

@@ -1,4 +1,4 @@
-"""The clock of a run, when its checkpoints are due, and its learning rate."""
+"""Schedules of a run: its clock, its checkpoints and its learning rate."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -10,10 +10,10 @@ from mancala_env.training.config_groups import PPOConfig
 
 
 class Clock:
-    """The part of a run that is done, by environment steps or by minutes, whichever is larger.
+    """Measures the finished part of a run, by environment steps or by minutes, whichever is larger.
 
     Attributes:
-        seconds_before: Seconds of training in earlier starts of the run.
+        seconds_before: Seconds of training before the run was resumed.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class Clock:
 
     @property
     def seconds(self) -> float:
-        """Seconds of training, with earlier starts of the run and without pauses."""
+        """Seconds of training, including earlier starts of the run and excluding pauses."""
         return self.seconds_before + self._now() - self._started - self._paused
 
     @contextmanager
@@ -41,7 +41,7 @@ class Clock:
             self._paused += self._now() - start
 
     def part_done(self, environment_steps: int) -> float:
-        """Return the part of the run that is done, 0 to 1."""
+        """Return the finished part of the run, 0 to 1."""
         limit = self._config.environment_steps
         by_steps = environment_steps / limit if limit else 0.0
         by_time = self.seconds / (60 * self._config.minutes) if self._config.minutes else 0.0
@@ -58,10 +58,10 @@ class CheckpointTimes:
         self._next, self._last = clock.seconds + self._seconds, last_steps
 
     def is_due(self, environment_steps: int) -> bool:
-        """Return whether a checkpoint is due after a number of environment steps; True once for each.
+        """Return whether a checkpoint is due after `environment_steps`; True once for each checkpoint.
 
-        At intervals of steps, it is due at the first call at or after each multiple of the interval, even if
-        the run was interrupted.
+        With an interval of steps, a checkpoint is due at the first call at or after each multiple of it, even
+        if the run was interrupted.
         """
         if self._steps is not None:
             is_due = environment_steps // self._steps > self._last // self._steps
@@ -80,7 +80,7 @@ class LearningRate:
     Attributes:
         start: The rate at the start.
         final: The rate at the end of the run.
-        done_before: The part of the run that was done at the start, 0 to 1.
+        done_before: Finished part of the run at the start, 0 to 1.
     """
 
     start: float
@@ -94,7 +94,7 @@ class LearningRate:
 
     @classmethod
     def going_on(cls, ppo: PPOConfig, before: PPOConfig, rate: float, done: float) -> "LearningRate":
-        """Return the schedule of a run that is resumed when a part of it, 0 to 1, is done.
+        """Return the schedule of a run that resumes after a finished part `done`, 0 to 1.
 
         It starts at the rate of the last update, or at the initial rate if the settings changed.
         """
@@ -106,7 +106,7 @@ class LearningRate:
         return self.at(1 - progress_remaining)
 
     def at(self, done: float) -> float:
-        """Return the rate when a part of the run, 0 to 1, is done."""
+        """Return the rate after a finished part `done` of the run, 0 to 1."""
         if self.done_before >= 1:
             return self.final
         part = max(0.0, (done - self.done_before) / (1 - self.done_before))

@@ -19,7 +19,7 @@ _METRICS = {
 
 
 class GameStatistics:
-    """Counts of the self-play games that ended since the counts were taken last."""
+    """Counts of the self-play games that ended since the last call of :meth:`take`."""
 
     def __init__(self, num_games: int) -> None:
         self._turns = np.zeros(num_games, np.int64)
@@ -30,7 +30,7 @@ class GameStatistics:
         self._turns[:] = 0
 
     def note(self, rows: slice, batch: Batch) -> None:
-        """Count the last step of some of the games; `rows` are their rows among all games."""
+        """Count the last step of the games in `batch`; `rows` are their indices among all games."""
         turns = self._turns[rows]
         turns += 1
         ended = np.flatnonzero(batch.done)

@@ -27,7 +27,7 @@ _MOST_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class ProgressMade:
-    """Progress of a run: seconds of training, and number of passes over rollouts."""
+    """Progress of a run: seconds of training and number of passes over rollouts."""
 
     seconds: float
     updates: int

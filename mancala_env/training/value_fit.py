@@ -1,7 +1,7 @@
-"""Games of a search against itself, and a value network fitted to their positions.
+"""Self-play of a search agent, and a value network fitted to the positions of its games.
 
 Games start with random openings and random deviations, which lead to the kinds of positions that occur in a
-search. :mod:`mancala_env.training.value_growth` repeats both, generation after generation.
+search. :mod:`mancala_env.training.value_growth` repeats self-play and fitting, generation after generation.
 
 Symbols: N positions, H holes, C codes, U units.
 """
@@ -22,7 +22,8 @@ from mancala_env.rulesets import Ruleset
 
 # Number of parallel games; more would not fit the processor's cache.
 _GAMES_AT_ONCE = 4000
-# Share of random turns until a turn drawn below _STEADY; only later positions are learned from.
+# Share of random turns in the first part of a game, which ends at a random turn below _STEADY. The network
+# learns only from positions after it.
 _DEVIATIONS, _STEADY = 0.3, 14
 _BATCH, _EPOCHS, _RATE, _LAST_RATE = 4096, 8, 0.01, 0.0001
 # Larger errors in seeds count linearly (Huber): long relays make some outcomes nearly random.
@@ -35,9 +36,9 @@ class Played(NamedTuple):
     Attributes:
         games: uint64 `[N, NUM_COLUMNS]`, running games.
         margins: int64 `[N]`, final lead of the player to move, in seeds.
-        game: int64 `[N]`, the number of the position's game.
+        game: int64 `[N]`, index of the position's game.
         found: float64 `[N]`, value of the position for its player to move in the agent's search, in seeds.
-        turns: Number of turns of the games, with deviations.
+        turns: Number of turns of the games, including deviations.
     """
 
     games: np.ndarray
@@ -86,9 +87,9 @@ def _play_some(agent: MinimaxAgent, num_games: int, seed: int) -> Played:
 
 
 def openings_of_lengths(ruleset: Ruleset, lengths: np.ndarray, seed: int) -> np.ndarray:
-    """Draw openings with :func:`training_openings`, uint64 `[N, NUM_COLUMNS]`, the shorter ones first.
+    """Draw openings with :func:`training_openings`, uint64 `[N, NUM_COLUMNS]`, ordered by length.
 
-    `lengths` are the numbers of openings of 0 turns (the start of the game), 1 turn, and so on.
+    `lengths[i]` is the number of openings of i turns; 0 turns is the start of the game.
     """
     # With one seed for all lengths, a longer opening would continue a shorter one.
     seeds = np.random.SeedSequence(seed).generate_state(len(lengths), np.uint64).tolist()
@@ -100,7 +101,7 @@ def openings_of_lengths(ruleset: Ruleset, lengths: np.ndarray, seed: int) -> np.
 def training_openings(ruleset: Ruleset, count: int, opening_turns: int, seed: int) -> np.ndarray:
     """Draw openings that are not held out for evaluation, uint64 `[count, NUM_COLUMNS]`.
 
-    On a board so small that all openings of this length are held out, they are drawn from all.
+    If all openings of this length are held out, as on a very small board, they are drawn from all openings.
     """
     opening_set = set_to_learn_from(ruleset, opening_turns)
     return openings(ruleset, count, opening_turns, seed, opening_set=opening_set)

@@ -1,17 +1,21 @@
-"""Grow a value network for search from nothing.
+"""Train a value network for search from scratch, by self-play of the search.
 
 mancala grow-value layli_goobalay
 
-A search plays itself, a network is fitted to its games, and the search plays itself again with that network.
-The first generation is minimax on the count of seeds. Its games start with random openings and deviations;
-boards that are held out for evaluation are not learned from. A network is fitted to the games of the last few
-generations. The search with it then plays a match against the search with the best network so far. The loop
-ends when several generations in a row do not gain. The best network is written as a safetensors file, which
-value+minimax and value+mcts play with. No policy network is needed.
+Each generation repeats three steps:
 
-The target of a position is a mean of the search's value there, its values later in the game and the final
-margin, weighted as in TD(lambda) (Sutton 1988). Where the search reaches the end of the round, its value is
-exact.
+1. A minimax search plays itself, with the best network so far; in the first generation, with the count of
+   seeds. Games start with random openings and deviations.
+2. A network is fitted to the games of the last few generations, without boards that are held out for
+   evaluation.
+3. The search with the new network plays a match against the search with the best network so far.
+
+The loop ends when several generations in a row do not gain. The best network is written as a safetensors
+file, for value+minimax and value+mcts. No policy network is needed.
+
+The target of a position is a mean of the search's value, its values later in the game and the final margin,
+weighted as in TD(lambda) (Sutton 1988). The search's value is exact if the search reaches the end of the
+round.
 
 Symbols: N positions, G generations.
 """
@@ -44,7 +48,7 @@ from mancala_env.version import __version__
 
 # lambda: 0.5, 0.7 and 0.9 gave the same strength in four generations of layli_goobalay.
 _LATER = 0.7
-# Number of generations, its own included, whose games a network is fitted to.
+# Number of generations, including the current one, whose games a network is fitted to.
 _REMEMBERED = 3
 # Number of generations in a row without a gain that end the loop.
 _PATIENCE = 3
@@ -55,7 +59,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class GrowthSettings:
-    """Settings of growth; equal settings give equal networks, on one thread of torch."""
+    """Settings of value growth; on one torch thread, equal settings give equal networks."""
 
     games: int = setting("number of games in each generation", 8_000, low=1, high=10**7)
     depth: int = setting("depth of the search in turns", 4, low=1, high=MOST_TURNS)
@@ -67,7 +71,7 @@ class GrowthSettings:
 
     @property
     def options(self) -> str:
-        """The same settings as options of mancala grow-value."""
+        """The settings as options of ``mancala grow-value``."""
         return " ".join(f"--{name} {value}" for name, value in asdict(self).items())
 
 
@@ -78,9 +82,9 @@ class Generation(NamedTuple):
         number: Number of the generation (1..G).
         positions: Number of positions that the network was fitted to.
         weights: The network.
-        match: Match of the search with it against the search with the best network before it.
+        match: Match of the search with this network against the search with the best earlier network.
         turns: Number of turns of all games so far.
-        gains: Whether it is the best so far.
+        gains: Whether this network is the best so far.
     """
 
     number: int
@@ -92,7 +96,7 @@ class Generation(NamedTuple):
 
 
 def searcher(ruleset: Ruleset, depth: int, weights: ValueWeights | None, seed: int) -> MinimaxAgent:
-    """Return minimax with a value network at its leaves; None for the count of seeds."""
+    """Return a minimax agent with a value network at its leaves; None evaluates leaves by the count."""
     network = None if weights is None else weights.packed()
     name = f"minimax:{depth}" if weights is None else f"value+minimax:{depth}"
     return MinimaxAgent(ruleset, Budget(depth), spec=name, seed=seed, network=network)
@@ -103,7 +107,7 @@ def targets(played: Played, later: float = _LATER) -> np.ndarray:
 
     Args:
         played: Games of a search, each in the order of its turns.
-        later: Lambda, the weight of what comes later in the game, 0 to 1.
+        later: Lambda, the weight of values later in the game, 0 to 1.
     """
     if not len(played.game):
         return np.zeros(0)
@@ -119,7 +123,7 @@ def targets(played: Played, later: float = _LATER) -> np.ndarray:
 
 
 def generations_of(ruleset: Ruleset, settings: GrowthSettings) -> Iterator[Generation]:
-    """Play and fit, generation after generation; each plays with the best network before it.
+    """Play and fit, generation after generation; each plays with the best earlier network.
 
     Raises:
         InvalidArgument: There are too few games to learn from.
@@ -155,7 +159,7 @@ def generations_of(ruleset: Ruleset, settings: GrowthSettings) -> Iterator[Gener
 def grow(ruleset: Ruleset, settings: GrowthSettings, say: Say = print) -> tuple[list[Generation], bool]:
     """Play and fit as long as networks gain; `say` receives messages about the progress.
 
-    Ctrl-C ends it early once there is a generation.
+    Ctrl-C ends the loop early once there is a generation.
 
     Returns:
         The generations, and whether the loop was interrupted.

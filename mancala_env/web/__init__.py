@@ -1,7 +1,7 @@
 """The browser page for playing and studying, and its server.
 
-The page is static: HTML, CSS, JavaScript, `mancala.wasm` with the engine, texts and networks. It works
-without the server, which adds checkpoints, agents in Python and a large solver.
+The page is static: HTML, CSS, JavaScript, `mancala.wasm` with the engine, texts and networks. It also works
+without the server. The server adds checkpoints, agents in Python and a large solver.
 
 | module | content |
 |---|---|

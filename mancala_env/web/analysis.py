@@ -1,7 +1,7 @@
 """Agents and solvers that the pages of a server share, and the threads they run on.
 
-The server keeps no state of games: a page sends the position with every request. So a page can be reloaded
-and the server restarted at any time, and any number of pages can play against one agent.
+The server keeps no state of games: a page sends the position with every request. So you can reload a page or
+restart the server at any time. Any number of pages can play against one agent.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _FIRST_SLICE, _LONGEST_SLICE = 0.05, 1.0
 
 
 class AnalysisService:
-    """Chooses actions and analyses positions for many pages, on a pool of threads."""
+    """Choose actions and analyse positions for many pages, on a pool of threads."""
 
     def __init__(self, memory_mb: float = 1024, num_workers: int | None = None) -> None:
         """Create the threads.

@@ -1,6 +1,6 @@
 """Requests of pages to the server: parsing, checks and limits.
 
-A request is a JSON object with a whole number ``id``, which is repeated in every answer, and ``do``:
+A request is a JSON object with two fields: a whole number ``id``, repeated in every answer, and ``do``:
 
 ==========  ================================================================================================
 about       Returns the available agents and checkpoints, and the limits.

@@ -1,8 +1,8 @@
 """The server of `mancala serve`: the static page, and a WebSocket for agents and the solver.
 
 Pages send the requests of :mod:`mancala_env.web.requests`. Each answer is a JSON object with the request's
-``id`` and either the result or ``error``. If the server itself fails, ``failed`` is also set, and the page
-answers the request with its own engine.
+``id``, and either the result or ``error``. After an internal error of the server, ``failed`` is also set, and
+the page answers the request with its own engine.
 """
 
 import asyncio
@@ -79,11 +79,11 @@ def new_app(
     """Return the server as an ASGI application.
 
     Args:
-        checkpoints: Folder of checkpoints that pages can play against; None for none.
+        checkpoints: Folder of checkpoints that pages can play against; None for no checkpoints.
         agents: Specs of further agents; a `python:` spec runs the file that it names.
         limits: Limits of a page's requests.
         memory_mb: Maximum size of a solver's transposition table in MB.
-        hosts: Host names that the server answers to; "*" for any.
+        hosts: Host names to which the server answers; "*" for any.
         page: Folder of the page.
     """
     server = _Server(AnalysisService(memory_mb), limits or Limits(), checkpoints, agents)

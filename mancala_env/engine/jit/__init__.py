@@ -4,7 +4,7 @@
 |---|---|
 | `decorator` | `kernel`: compile a function with numba, and cache it by the hash of its sources |
 | `cache` | compiled kernels on disk |
-| `threads` | work on slices of many games, on threads |
+| `threads` | parallel work on slices of many games, with threads |
 | `pace` | sizes of pieces of work, so that Python can handle signals between them |
 | `interrupts` | signals during a compilation |
 """

@@ -1,8 +1,8 @@
 """Compiled kernels on disk, one file for each function, signature and processor.
 
-This replaces numba's own cache. That one raises an error when the disk is full or a file is damaged, and
-needs a writable folder even if every kernel is already there. Its index file also loses entries when two
-processes compile at once. Here, a cache that cannot be read or written costs compile time only.
+This replaces numba's own cache. numba's cache raises an error when the disk is full or a file is damaged. It
+needs a writable folder even if every kernel is already cached. Its index file loses entries when two
+processes compile at once. Here, a cache that cannot be read or written costs only compile time.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ _CHECKSUM_SIZE = 16
 class KernelCache:
     """The compiled versions of one function, in a folder that belongs to the function's sources.
 
-    A dispatcher of numba takes it in place of ``numba.core.caching.FunctionCache``.
+    It replaces ``numba.core.caching.FunctionCache`` in a dispatcher of numba.
 
     Args:
         function: The Python function, which is not a closure.

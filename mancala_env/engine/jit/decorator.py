@@ -1,9 +1,9 @@
 """Compile kernels with numba and cache them on disk under the hash of all sources they depend on.
 
-numba's own disk cache checks only the file of the function. After an edit in another file, a kernel that
-calls it would run the old code. Here a digest names the cache folder of a kernel. It covers the file of the
-kernel, and every file of the package that is imported from there, directly or not. So an edit or an upgrade
-starts an empty folder. :mod:`mancala_env.engine.jit.cache` manages the files in it.
+numba's own disk cache checks only the file that defines the function. After an edit in another file, a kernel
+that calls code from that file would run the old code. Here a digest names the cache folder of a kernel. The
+digest covers the file of the kernel, and every file of the package that it imports, directly or indirectly.
+So an edit or an upgrade starts with an empty folder. :mod:`mancala_env.engine.jit.cache` manages its files.
 """
 
 import hashlib
@@ -41,8 +41,8 @@ _KEEP_SECONDS = 30 * 24 * 3600
 def kernel_sources(path: Path) -> list[Path]:
     """Return a file and all files of the package that its kernels may depend on.
 
-    These are the files that it imports from the package, directly or not: their kernels and constants become
-    part of the compiled code.
+    These are the files that it imports from the package, directly or indirectly. Their kernels and constants
+    become part of the compiled code.
     """
     found: set[Path] = set()
     todo = [path]

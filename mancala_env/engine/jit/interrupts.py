@@ -1,8 +1,8 @@
-"""Ctrl-C, SIGTERM and SIGHUP during a compilation: they are deferred, because they would be lost.
+"""Defer Ctrl-C, SIGTERM and SIGHUP during a compilation, in which they could be lost.
 
 After some seconds of compilation, LLVM calls back into Python through llvmlite. Python handles a pending
 signal in that call. An exception raised there is lost: ctypes prints "Exception ignored", and the kernel
-starts to run. That happened to 25 % of all interrupts during a compilation.
+starts to run. Without deferral this happened to 25 % of all interrupts during a compilation.
 """
 
 import signal

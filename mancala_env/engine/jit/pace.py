@@ -1,7 +1,7 @@
 """Sizes of pieces of kernel work, so that Python can check the clock and handle Ctrl-C between them."""
 
 PIECE_SECONDS = 0.001
-"""Target time of a piece: the checks between pieces then cost 1 %, and are frequent enough."""
+"""Target time of a piece. The checks between pieces then take 1 % of the time."""
 _MOST_GROWTH, _LEAST_GROWTH = 2.0, 0.125
 
 
@@ -9,7 +9,7 @@ class Pace:
     """The size of the next piece of work, from the times of the previous pieces.
 
     The time of a node, a turn or a simulation differs by a factor of 100 between boards. The first access to
-    a large table takes longer than later ones. So the first pieces are small.
+    a large table takes longer than later accesses. So the first pieces are small.
 
     Attributes:
         piece: Size of the next piece, in units of the kernel.

@@ -1,4 +1,4 @@
-"""Work on slices of many games, on threads. Kernels release the GIL, so threads run in parallel."""
+"""Parallel work on slices of many games, with threads. Kernels release the GIL."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Game records: games as text files, as PGN is to chess; docs/records.md has the grammar.
+"""Game records: games as text files, like PGN for chess. docs/records.md has the grammar.
 
 >>> from mancala_env import records
 >>> record = records.GameRecord("leyla", [(0, 3), (1, 0)], south="greedy", north="random")
@@ -9,7 +9,7 @@
 True
 
 The reader plays every game with the engine. An :class:`InvalidRecord` names the first turn or header that
-does not fit the rules. The rules leave nothing to chance between rounds, so the turns describe a whole match.
+does not fit the rules. The setup between rounds is deterministic, so the turns describe a whole match.
 
 | module | content |
 |---|---|

@@ -172,7 +172,7 @@ class GameRecord:
         yield from map(Replay(self.start_position, self.rounds).play, self.turns)
 
     def positions(self) -> Iterator[Position]:
-        """Yield every position: the start, the one after each turn, and the start of each next round.
+        """Yield every position: the start, the position after each turn, and the start of each later round.
 
         Raises:
             InvalidRecord: A turn does not fit; the message names its number.

@@ -43,14 +43,14 @@ _ESCAPED = re.compile(r"\\(.)")
 def read_games(path: str | Path) -> Iterator[GameRecord]:
     """Read the games of a file one by one, and check each by playing it.
 
-    One game is in memory at a time, so that the file may be large.
+    Only one game is in memory at a time, so the file may be large.
 
     Args:
         path: Path of a text file in UTF-8.
 
     Raises:
         InvalidRecord: A game does not parse or does not fit the rules. The message names the file, the line,
-            the game, the turn, the text found and the legal turns. The games before it have been yielded.
+            the game, the turn, the text found and the legal turns. Earlier games have been yielded.
         InvalidArgument: The path is a folder.
         OSError: The file cannot be read.
     """
@@ -265,7 +265,7 @@ def _record_of(headers: Mapping[str, str]) -> GameRecord:
 
 
 def ruleset_named(name: str) -> Ruleset:
-    """Return the ruleset of the catalogue, or one with default rule options under another name."""
+    """Return a ruleset of the catalogue; for an unknown name, a ruleset with default rule options."""
     return lookup(name) if name in names() else Ruleset(name=name)
 
 

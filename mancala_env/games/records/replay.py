@@ -48,7 +48,7 @@ class RecordedTurn(NamedTuple):
 
 
 def values_comment(player: int, values: Mapping[int, float], text: str = "") -> str:
-    """Write the values of actions as the comment of the turn that was chosen among them.
+    """Write the values of a position's actions as the comment of the chosen turn.
 
     >>> values_comment(0, {0: -4, 2: 6}, "what the solver says")
     '[%values S1=-4 S3=+6] what the solver says'
@@ -70,11 +70,11 @@ class Step(NamedTuple):
     Attributes:
         number: Number of the turn in its game, from 1.
         turn: The turn as recorded.
-        did: Effect of the turn.
+        did: Effect of the turn, such as captures.
         before: Position before the turn.
         after: Position after the turn; its round may be over.
-        following: Position from which the game continues: `after`, or the first of the next round. After the
-            last turn of the game, the final position.
+        following: Position from which the game continues: `after`, or the start of the next round. After the
+            last turn of the game it is the final position.
     """
 
     number: int
@@ -124,7 +124,7 @@ def _end_of_round(rules, settings, games):
 
 
 class Replay:
-    """A game that is played turn by turn; the next round is set up when a round ends.
+    """A game played turn by turn. When a round ends, the next round is set up.
 
     Attributes:
         position: Current position, or the final one of a game that is over.

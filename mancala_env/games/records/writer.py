@@ -79,7 +79,7 @@ def dials_of(ruleset: Ruleset) -> list[str]:
 
 
 def games_text(games: Iterable[GameRecord]) -> str:
-    """Write games as one text, with an empty line between two.
+    """Write games as one text, separated by empty lines.
 
     Raises:
         InvalidRecord: A turn of a game does not fit; the message names game and turn.
@@ -98,10 +98,10 @@ def write_games(path: str | Path, games: Iterable[GameRecord], *, append: bool =
 
     Raises:
         InvalidRecord: A turn does not fit the rules; the message names game and turn. A file to replace is
-            unchanged. A file to append to has the games before the invalid one. Also raised if `append` is
-            set and the file holds something else or ends within a game.
+            unchanged. A file to append to has the games before the invalid game. Also raised if `append` is
+            set and the file is not a file of game records or ends within a game.
         InvalidArgument: `append` is not a bool, the path is a folder, or an item is not a GameRecord.
-        OSError: The file cannot be written. It never holds a part of a game.
+        OSError: The file cannot be written. It never contains an incomplete game.
     """
     check_file(path)
     path = Path(path)
@@ -121,7 +121,7 @@ def check_appendable(path: str | Path) -> None:
     """Check that games can be appended to a file; an empty file is created if it does not exist.
 
     Raises:
-        InvalidRecord: The file holds something else, or ends within a game. It is unchanged.
+        InvalidRecord: The file is not a file of game records, or ends within a game. It is unchanged.
         InvalidArgument: The path is a folder, or empty, as from a shell variable that is not set.
         OSError: The file cannot be written.
     """

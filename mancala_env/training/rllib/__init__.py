@@ -1,1 +1,1 @@
-"""The same self-play on a Ray cluster, with RLlib."""
+"""Training by self-play on a Ray cluster, with RLlib."""

@@ -1,4 +1,4 @@
-"""RLlib's PPO on the PettingZoo environments; both players are one module, SHARED."""
+"""RLlib's PPO on the PettingZoo environments; both players share one module, SHARED."""
 
 from dataclasses import asdict
 from typing import Any
@@ -47,11 +47,11 @@ class SelfPlayModule(TorchRLModule, ValueFunctionAPI):
     def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Any]:
         seen = batch[Columns.OBS]
         logits, values = self.network(seen["observation"], seen["action_mask"].bool())
-        # One pass gives both; RLlib hands EMBEDDINGS to compute_values.
+        # One pass computes logits and values; RLlib passes EMBEDDINGS to compute_values.
         return {Columns.ACTION_DIST_INPUTS: logits, Columns.EMBEDDINGS: values}
 
     def compute_values(self, batch: dict[str, Any], embeddings: Any | None = None) -> Any:
-        """Return the values `[N]` of positions to their player to move."""
+        """Return the values `[N]` of positions for their players to move."""
         return self._forward(batch)[Columns.EMBEDDINGS] if embeddings is None else embeddings
 
 
@@ -79,7 +79,7 @@ class SelfPlayLearner(PPOTorchLearner):
 
 
 def module_spec(ruleset: Ruleset, network: NetworkConfig) -> MultiRLModuleSpec:
-    """Return the one module that both players share."""
+    """Return the spec of the module that both players share."""
     plain = {"ruleset": asdict(ruleset), "network": asdict(network)}
     shared = RLModuleSpec(module_class=SelfPlayModule, model_config=plain)
     return MultiRLModuleSpec(rl_module_specs={SHARED: shared})
@@ -99,7 +99,8 @@ def make_env(settings: dict[str, Any]) -> PettingZooEnv:
 def algorithm_config(config: RayConfig, seed: int, rate: float, steps_left: int | None) -> PPOConfig:
     """Return a run as RLlib's PPOConfig.
 
-    The learning rate falls from `rate` to the final one in `steps_left` environment steps; None keeps it.
+    The learning rate falls from `rate` to the configured final rate in `steps_left` environment steps. If
+    `steps_left` is None, it stays constant.
     """
     register_env(_ENVIRONMENT, make_env)
     ppo, learners = config.ppo, max(1, config.num_learners)

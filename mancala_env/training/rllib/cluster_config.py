@@ -11,10 +11,10 @@ from mancala_env.training.config import InvalidConfig, TrainConfig
 
 @dataclass(kw_only=True)
 class RayConfig(TrainConfig):
-    """A run on Ray: TrainConfig, and where it runs.
+    """The settings of a run on Ray: those of TrainConfig, and its resources.
 
-    `selfplay.games` is the number of games of all environment runners together, `ppo.batch_size` the
-    minibatch of all learners together. `device` is ignored: GPUs go to learners and runners by number.
+    `selfplay.games` is the number of games of all environment runners together. `ppo.batch_size` is the size
+    of a minibatch of all learners together. `device` is ignored: the numbers of GPUs are separate settings.
     """
 
     address: str | None = setting(
@@ -30,7 +30,7 @@ class RayConfig(TrainConfig):
 
     @classmethod
     def implied_settings(cls, values: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings that Ray turns off in files that are `mancala train`'s too."""
+        """Return the settings that Ray disables in configuration files shared with `mancala train`."""
         return {"expert.share": 0.0, "pool.share": 0.0, "distillation.positions": 0}
 
     @property
@@ -40,7 +40,7 @@ class RayConfig(TrainConfig):
 
     @property
     def steps_per_update(self) -> int:
-        """Environment steps that one update learns from."""
+        """Number of environment steps per update."""
         return self.ppo.steps * self.games_per_runner * max(1, self.num_env_runners)
 
     @property
