@@ -32,11 +32,6 @@ def worth(position: Position) -> float:
     return math.tanh(lead / 6)
 
 
-def grown(agent: PuctAgent, games: np.ndarray, done: np.ndarray) -> puct.SearchTrees:
-    """The trees after a search of all games side by side."""
-    return puct.grow_trees(agent._rules, games, agent.budget, agent._guide, done)
-
-
 def searcher(kind: str, ruleset: str, simulations: int) -> PuctAgent:
     if kind == "evaluate":
         return Leaning(ruleset, simulations)
@@ -51,8 +46,10 @@ def searcher(kind: str, ruleset: str, simulations: int) -> PuctAgent:
 def test_after_a_search_every_simulation_has_come_back(kind: str, simulations: int, ruleset: str) -> None:
     batch = Batch(ruleset, 5, seed=2, opening_turns=6)
     num_games = len(batch.games)
-    done = np.zeros(num_games, np.int64)
-    trees = grown(searcher(kind, ruleset, simulations), batch.games, done)
+    agent = searcher(kind, ruleset, simulations)
+    ((_, trees),) = agent._search_all(batch.games)
+    done = agent.last_simulations
+    assert (done > 0).all()
     assert (trees.tree[:, puct._IN_FLIGHT] == 0).all()
     assert (trees.tree[:num_games, VISITS] == done).all()
     inner = np.flatnonzero(trees.tree[:, COUNT])
@@ -113,7 +110,7 @@ def test_one_simulation_at_a_time_is_the_plain_search(monkeypatch, simulations: 
     for seed in range(4):
         batch = Batch("layli_goobalay", 1, seed=seed, opening_turns=4)
         agent = Leaning("layli_goobalay", simulations)
-        trees = grown(agent, batch.games, np.zeros(1, np.int64))
+        ((_, trees),) = agent._search_all(batch.games)
         first, count = int(trees.tree[0, FIRST]), int(trees.tree[0, COUNT])
         game = Position.from_games("layli_goobalay", batch.games)
         wanted = plain_search(agent, game, simulations)
