@@ -177,6 +177,7 @@ class TrappingAgent(PerfectAgent):
         return tuple(action for action, gain in zip(best, gains, strict=True) if gain >= most)
 
     def look_ahead(self, solver: Solver, player: int) -> "LookAhead":
+        """Return the look-ahead for traps of a player."""
         return LookAhead(self._fallible, solver, player)
 
 

@@ -117,6 +117,7 @@ class Screen:
         self.window.show(grid_of(scenes, ceil(sqrt(len(scenes))), width=_GRID_WIDTH), 1 / fps)
 
     def close(self) -> None:
+        """Close the window."""
         self.window.close()
 
 

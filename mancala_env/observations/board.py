@@ -133,12 +133,15 @@ class BoardKind:
     dtype = np.float32
 
     def version(self, ruleset: Ruleset | None) -> str:
+        """Return the version of the features, the same for every ruleset."""
         return str(VERSION)
 
     def bounds(self, ruleset: Ruleset, num_actions: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lowest and highest value of each feature, float32 `[F]` each."""
         return bounds(ruleset)
 
     def parts(self, ruleset: Ruleset, num_actions: int) -> dict[str, Part]:
+        """Return the parts of the vector by name, in order."""
         return parts(ruleset)
 
     def write(
@@ -150,6 +153,7 @@ class BoardKind:
         out: np.ndarray,
         num_threads: int,
     ) -> None:
+        """Write the observations of players (-1: the one to move) in the wanted games."""
         rules = encode(ruleset)
         run_in_slices(
             lambda a, b: _write_boards(rules, games, players, wanted, out, a, b), len(games), num_threads

@@ -16,7 +16,7 @@ from mancala_env.engine.state import PLAYER_COLUMN, SOUTH, unpack
 from mancala_env.evaluation.matches import play_matches
 from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.observations import Observer, games_from
-from mancala_env.search.puct import SearchTrees
+from mancala_env.search.puct import SearchTrees, grow_trees
 from mancala_env.search.uct import COUNT, FIRST, HIGH, LOW, VISITS
 from mancala_env.solver import Solver
 
@@ -77,7 +77,8 @@ def test_values_change_sign_with_the_player_and_not_with_the_turn() -> None:
     players = games[:, PLAYER_COLUMN]
     # The value of a turn that ends the round is exact. So only trees without such a turn count, and only if
     # both players may still win.
-    forest = search._search(games, np.zeros(len(games), np.int64))
+    simulations = np.zeros(len(games), np.int64)
+    forest = grow_trees(search._rules, games, search.budget, search._guide, simulations)
     is_open = np.array([not sees_an_end(forest, b) for b in range(len(games))])
     roots = forest.tree[: len(games)]
     is_open &= (roots[:, LOW] < 0) & (roots[:, HIGH] > 0)

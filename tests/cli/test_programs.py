@@ -254,10 +254,10 @@ def test_a_missing_extra_is_one_line(missing, words, said):
         (
             cli.main,
             ["evaluate", "random", "--num-threads", "1"],
-            "--num-threads (did you mean '--num_threads'?)",
+            "--num-threads (did you mean '--num_threads'",
         ),
-        (cli.main, ["benchmark", "x", "--core-minutes=3"], "--core-minutes (did you mean '--core_minutes'?)"),
-        (make_ladders.main, ["leyla", "--slow-games", "2"], "--slow-games (did you mean '--slow_games'?)"),
+        (cli.main, ["benchmark", "x", "--core-minutes=3"], "--core-minutes (did you mean '--core_minutes'"),
+        (make_ladders.main, ["leyla", "--slow-games", "2"], "--slow-games (did you mean '--slow_games'"),
     ],
 )
 def test_an_option_that_there_is_not_is_told_the_nearest(main, words, said, capsys):
@@ -265,6 +265,6 @@ def test_an_option_that_there_is_not_is_told_the_nearest(main, words, said, caps
         main(words)
     assert stop.value.code == 2
     assert re.fullmatch(
-        rf"(python -m )?(mancala|tools)\S*: unknown option {re.escape(said)}; see .* --help\n",
+        rf"(python -m )?(mancala|tools)\S*: unknown option {re.escape(said)}.*; see .* --help\n",
         capsys.readouterr().err,
     )
