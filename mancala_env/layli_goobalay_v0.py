@@ -12,7 +12,13 @@ South   6    0    1    7    7    7    store 0
        S1   S2   S3   S4   S5   S6
 """
 
+from typing import Unpack
+
+from pettingzoo import AECEnv
+
 from mancala_env.envs.aec import MancalaAEC
+from mancala_env.envs.options import GameOptions
+from mancala_env.rulesets import Ruleset
 
 __all__ = ["env", "raw_env"]
 
@@ -42,4 +48,6 @@ class raw_env(MancalaAEC):
     metadata = MancalaAEC.metadata | {"name": "layli_goobalay_v0"}
 
 
-env = raw_env.make
+def env(ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> AECEnv:
+    """Make the environment; see :meth:`mancala_env.envs.aec.MancalaAEC.make`."""
+    return raw_env.make(ruleset, **options)
