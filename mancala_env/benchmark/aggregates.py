@@ -25,15 +25,12 @@ class Estimate(NamedTuple):
 
 
 def interquartile_mean(scores: np.ndarray) -> np.ndarray:
-    """Return the mean of the middle half of scores, along the last axis.
+    """Return the mean of the middle half of scores `[..., N]` along the last axis, N at least 1.
 
     A quarter of the scores, rounded down, is cut off at each end.
 
     >>> float(interquartile_mean(np.array([0.0, 1.0, 2.0, 300.0])))
     1.5
-
-    Args:
-        scores: `[..., N]`, N at least 1.
     """
     ordered = np.sort(scores, axis=-1)
     count = ordered.shape[-1]

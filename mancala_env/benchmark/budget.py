@@ -26,12 +26,7 @@ MOST_POINTS = 20
 
 
 class Limit(NamedTuple):
-    """The size of a budget.
-
-    Attributes:
-        kind: Unit: environment steps or core minutes.
-        amount: Number of units.
-    """
+    """The size of a budget: an amount of environment steps or core minutes."""
 
     kind: Literal["steps", "core_minutes"]
     amount: float
@@ -88,12 +83,9 @@ def measuring_points(count: int) -> tuple[float, ...]:
 class LearningBudget:
     """The budget of one learner; the learner asks it whether to continue and when it is measured.
 
-    The clock stops while the learner's agent is measured.
-
-    Attributes:
-        limit: Size of the budget.
-        points: Shares of the budget at which the learner is measured.
-        resumed_steps: Environment steps from which the run resumed; 0 if it started from scratch.
+    The clock stops while the learner's agent is measured. `points` are the shares of the budget at which it
+    is measured. `resumed_steps` are the environment steps from which the run resumed; 0 if it started from
+    scratch.
     """
 
     def __init__(
@@ -162,11 +154,8 @@ class LearningBudget:
     def resume(self, steps: int) -> bool:
         """Resume the clock of an interrupted run; call it before learning.
 
-        Args:
-            steps: Environment steps at which the stored learner was saved.
-
-        Returns:
-            Whether the time spent until then is known. If False, the learner must start from scratch.
+        The stored learner was saved after `steps` environment steps. Return whether the time spent until then
+        is known. If False, the learner must start from scratch.
         """
         seconds = (self._pending | self._measured).get(steps)
         if steps == 0 or seconds is None:
@@ -182,11 +171,7 @@ class LearningBudget:
         self._last_part = self.part_spent(steps)
 
     def check(self, steps: int) -> None:
-        """Check that the budget is not exceeded.
-
-        Raises:
-            Refused: If the budget is exceeded; the message contains the amount spent.
-        """
+        """Raise a Refused with the amount spent if the budget is exceeded."""
         if self.limit.kind == "steps":
             if steps > self.limit.amount:
                 raise Refused(f"it took {steps:,} environment steps; its budget is {self.limit}")

@@ -1,12 +1,6 @@
 """The package's own training as a learner of the benchmark: `mancala train`, paused where it is measured.
 
-An entry for a configuration has three lines::
-
-    def learn(task, ruleset, budget, seed, folder):
-        config = config_of(task, ruleset, budget, seed, folder, {"pool.share": 0.25})
-        yield from trained(config, budget)
-
-and an import of :func:`prepare`, which compiles kernels before the clock starts.
+docs/benchmark.md shows an entry for a configuration, which has three lines.
 """
 
 import shutil

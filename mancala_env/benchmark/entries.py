@@ -1,20 +1,7 @@
-"""Entries: learning algorithms, each a Python file with a function `learn`.
+"""Entries: learning algorithms, each a Python file with `TASKS` and a generator function `learn`.
 
-    TASKS = ("board", "afterstates", "anything")       # tasks that the algorithm can learn
-
-    def prepare(task, ruleset):                         # optional; runs before the clock starts
-        ...
-
-    def learn(task, ruleset, budget, seed, folder):     # a generator
-        steps = 0
-        while budget.allows(steps + STEPS_OF_AN_UPDATE):
-            ...                                         # learn
-            steps += STEPS_OF_AN_UPDATE
-            if budget.is_due(steps):
-                yield Point(agent, steps)
-        yield Point(agent, steps)
-
-The file runs with your permissions, so use only files that you trust.
+docs/benchmark.md has an example and the meaning of the arguments. The file runs with your permissions, so use
+only files that you trust.
 """
 
 import hashlib
@@ -41,11 +28,9 @@ class InvalidEntry(MancalaError):
 
 
 class Point(NamedTuple):
-    """A measuring point, yielded by a learner.
+    """A measuring point: the agent to measure, and the environment steps that its learner has made so far.
 
-    Attributes:
-        player: The agent to measure: an Agent, a spec, or the path of a checkpoint.
-        steps: Environment steps that the learner has made so far.
+    The agent is an Agent, a spec, or the path of a checkpoint.
     """
 
     player: str | Path | Agent
@@ -57,15 +42,10 @@ Learn = Callable[[Task, Ruleset, LearningBudget, int, Path], Iterator[Point]]
 
 
 class Entry(NamedTuple):
-    """A learning algorithm of the benchmark.
+    """A learning algorithm of the benchmark, and the names of the tasks that it can learn.
 
-    Attributes:
-        name: Stem of the file's name.
-        path: The file.
-        identity: Hash of the file, 8 hexadecimal digits; a changed file is a different entry.
-        tasks: Names of the tasks that the algorithm can learn.
-        learn: The generator function that learns.
-        prepare: Function that is called before the clock starts.
+    `name` is the stem of the file's name. `identity` is a hash of the file, 8 hexadecimal digits; a changed
+    file is a different entry. `prepare` is called before the clock starts.
     """
 
     name: str
@@ -93,7 +73,7 @@ def read_entry(path: str | Path) -> Entry:
         )
     if not path.is_file():
         raise InvalidEntry(f"no file {str(path)!r}; a checkout has entries in training/benchmark")
-    content = path.read_bytes()
+    identity = hashlib.sha256(path.read_bytes()).hexdigest()[:8]
     module = _run(path)
     learn = getattr(module, "learn", None)
     tasks = getattr(module, "TASKS", None)
@@ -104,17 +84,12 @@ def read_entry(path: str | Path) -> Entry:
             f"{path}: TASKS must be a tuple of names from {', '.join(TASKS)}, such as ("
             f'"board",), not {tasks!r}'
         )
-    identity = hashlib.sha256(content).hexdigest()[:8]
     prepare = getattr(module, "prepare", lambda task, ruleset: None)
     return Entry(path.stem, path, identity, tasks, cast(Learn, learn), prepare)
 
 
 def check_takes_part(entry: Entry, task: Task) -> None:
-    """Check that an entry declares a task.
-
-    Raises:
-        Refused: If the entry does not declare it.
-    """
+    """Raise a Refused if an entry does not declare a task."""
     if task.name not in entry.tasks:
         raise Refused(f"{entry.name} takes part in {' and '.join(entry.tasks)}, not in {task.name}")
 

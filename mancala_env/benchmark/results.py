@@ -34,16 +34,8 @@ _MOST_TEXT = 2000
 class RunKey(NamedTuple):
     """The identity of a run, which all its measurements share.
 
-    Attributes:
-        entry: Name of the entry; for a baseline its spec.
-        identity: Hash of the entry's file; for a baseline the identity of the agent.
-        task: Name of the task; BASELINE for a baseline.
-        ruleset: Name of the ruleset.
-        rules: Hash of the ruleset, from `rules_hash`.
-        limit: The budget; 0 steps for a baseline.
-        seed: The learner's random seed; 0 for a baseline.
-        scoring: How agents are scored.
-        version: Version of the package.
+    `identity` is the hash of the entry's file, `rules` the hash of the ruleset. A baseline has its spec as
+    `entry`, the identity of its agent, the task BASELINE, a limit of 0 steps and the seed 0.
     """
 
     entry: str
@@ -64,15 +56,9 @@ class RunKey(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The score of a run's agent at a measuring point.
+    """The score of a run's agent at a measuring point, and the steps and core seconds spent until then.
 
-    Attributes:
-        key: The run.
-        point: Index of the measuring point, from 0.
-        steps: Environment steps spent.
-        core_seconds: Core seconds spent.
-        score: Score of the agent.
-        made: Commit, machine and time of the measurement.
+    `point` is the index of the measuring point, from 0. `made` has the commit, the machine and the time.
     """
 
     key: RunKey
@@ -103,8 +89,7 @@ class Row(NamedTuple):
 
 def made_here(commit: str) -> dict[str, str]:
     """Return the commit, the machine and the current time of a measurement."""
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    return {"commit": commit, "machine": machine(), "time": now}
+    return {"commit": commit, "machine": machine(), "time": datetime.now(UTC).isoformat(timespec="seconds")}
 
 
 class Results(LinesFile):

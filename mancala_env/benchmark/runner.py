@@ -66,16 +66,9 @@ class LearnerRun(NamedTuple):
     @property
     def key(self) -> RunKey:
         """The identity of the run in the results file."""
-        return RunKey(
-            self.entry.name,
-            self.entry.identity,
-            self.task.name,
-            self.ruleset.name,
-            rules_hash(self.ruleset),
-            self.limit,
-            self.seed,
-            self.scoring,
-        )
+        names = self.entry.name, self.entry.identity, self.task.name
+        ruleset = self.ruleset.name, rules_hash(self.ruleset)
+        return RunKey(*names, *ruleset, self.limit, self.seed, self.scoring)
 
     def __str__(self) -> str:
         return f"{self.entry.name}, {self.task.name}, {self.ruleset.name}, {self.limit}, seed {self.seed}"
@@ -92,9 +85,9 @@ class Baseline(NamedTuple):
     def key(self) -> RunKey:
         """The identity of the baseline in the results file."""
         player = agents.make(self.spec, self.ruleset, num_threads=1)
-        identity, rules = entrant_of(player), rules_hash(self.ruleset)
-        limit = Limit("steps", 0)
-        return RunKey(self.spec, identity, BASELINE, self.ruleset.name, rules, limit, 0, self.scoring)
+        names = self.spec, entrant_of(player), BASELINE
+        ruleset = self.ruleset.name, rules_hash(self.ruleset)
+        return RunKey(*names, *ruleset, Limit("steps", 0), 0, self.scoring)
 
 
 class BenchmarkPlan(NamedTuple):
@@ -206,14 +199,9 @@ RunEvent = Row | RunRestarted | RunEnded
 
 
 def run_plan(wanted: BenchmarkPlan, say: Say = print) -> int:
-    """Measure all runs and baselines of a plan that have no result yet.
+    """Measure all runs and baselines of a plan that lack a result; return the number of failed runs.
 
-    Args:
-        wanted: The plan.
-        say: Called with messages about the progress.
-
-    Returns:
-        The number of failed runs; running the plan again repeats them.
+    Running the plan again repeats failed runs. `say` is called with messages about the progress.
 
     Raises:
         InvalidResults: If the results file is invalid, or another process is writing it.

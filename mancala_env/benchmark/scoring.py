@@ -22,15 +22,10 @@ GAMES = 200
 
 
 class Score(NamedTuple):
-    """The score of an agent.
+    """The score of an agent: mean regret in seeds per move, share of optimal moves (0 to 1), and Elo rating.
 
-    Attributes:
-        regret: Mean regret over the solved positions, in seeds per move.
-        regret_interval: 95 % interval of the mean regret, over positions.
-        optimal_share: Share of optimal moves, 0 to 1.
-        elo: Elo rating; random has 0.
-        elo_interval: 95 % interval of the rating, over pairs of games.
-        games: Number of rating games; 0 for an anchor, whose rating is stored.
+    The 95 % intervals are over solved positions and over pairs of games. Random has the rating 0. `games` is
+    the number of rating games; 0 for an anchor, whose rating is stored.
     """
 
     regret: float
@@ -44,12 +39,8 @@ class Score(NamedTuple):
 class Scoring(NamedTuple):
     """How agents are scored; only scores with equal settings are compared.
 
-    Attributes:
-        games: Number of games against each anchor; even, half of them from each seat.
-        anchors: Specs of the opponents, whose stored ratings are fixed.
-        opening_turns: Number of random turns in an opening; 0 for balanced openings.
-        opening_set: Set of openings.
-        seed: Random seed of openings and agents.
+    An agent plays `games` against each anchor, half of them from each seat. The stored ratings of the anchors
+    are fixed. Balanced openings have 0 `opening_turns`. The seed is for openings and agents.
     """
 
     games: int

@@ -68,18 +68,11 @@ def _regret_of(contest: Contest) -> str:
 
 
 class Standing(NamedTuple):
-    """The result of an entry in a contest.
+    """The result of an entry in a contest: medians of the amounts spent, interquartile means of the scores.
 
-    Attributes:
-        entry: Name of the entry.
-        seeds: Number of ended runs; over several rulesets the smallest number of a ruleset.
-        steps: Median environment steps of a run.
-        core_minutes: Median core minutes of a run.
-        regret: Interquartile mean of the mean regrets, in seeds per move; over several rulesets as a share of
-            the mean regret of random play.
-        optimal_share: Interquartile mean of the shares of optimal moves.
-        elo: Interquartile mean of the ratings.
-        better: Probability that a run has less regret than a run of the next entry; None for the last entry.
+    `seeds` is the number of ended runs; over several rulesets the smallest number of a ruleset. `regret` is
+    in seeds per move; over several rulesets it is a share of the mean regret of random play. `better` is the
+    probability that a run has less regret than a run of the next entry; None for the last entry.
     """
 
     entry: str
@@ -118,13 +111,7 @@ def _cell(found: Estimate, form: str) -> str:
 
 
 class BenchmarkSummary:
-    """The results of a benchmark so far.
-
-    Attributes:
-        rows: Valid measurements of learners.
-        baselines: Measurements of baselines.
-        notes: Notes on the results, for reports.
-    """
+    """The results of a benchmark so far: `rows` of learners, rows of `baselines`, `notes` for reports."""
 
     def __init__(self, results: Results) -> None:
         """Select the last measurements of entries and of runs that were repeated with another version."""

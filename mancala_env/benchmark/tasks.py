@@ -14,12 +14,10 @@ class Refused(MancalaError):
 
 
 class Task(NamedTuple):
-    """What a learner may observe.
+    """What a learner may observe: "board", "afterstates" or "anything".
 
-    Attributes:
-        name: "board", "afterstates" or "anything".
-        observation: Observation kind of the bundled learners.
-        allowed: Observation kinds that the agent may use; empty if it may use anything, including searches.
+    Bundled learners use `observation`. The agent may use the kinds of observation in `allowed`; if that is
+    empty, anything, including searches.
     """
 
     name: str
@@ -27,11 +25,7 @@ class Task(NamedTuple):
     allowed: tuple[ObservationKind, ...]
 
     def check(self, agent: Agent) -> None:
-        """Check that an agent uses an allowed observation.
-
-        Raises:
-            Refused: If it uses another observation, or an unknown one.
-        """
+        """Raise a Refused if an agent uses an observation that is not allowed, or an unknown one."""
         if not self.allowed:
             return
         kind = observation_kind_of(agent)

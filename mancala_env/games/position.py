@@ -402,7 +402,6 @@ class Position:
         caption: str | None = None,
     ) -> Scene:
         """Describe the picture as plain shapes; see :meth:`to_svg` for arguments and errors."""
-        most = self.ruleset.num_holes - 1
         if values is not None and not _is_by_action(values):
             raise InvalidArgument(
                 f"values must be numbers or words by action, such as {{0: 2.5}}, not {values!r}"
@@ -417,7 +416,7 @@ class Position:
         pairs = several("arrows", arrows, "a list of pairs")
         ends = [several("an arrow", pair, "two holes", 2) for pair in pairs]
         for hole in (*ringed, *chain(*ends)):
-            whole("a hole of last or arrows", hole, 0, most)
+            whole("a hole of last or arrows", hole, 0, self.ruleset.num_holes - 1)
         shown: dict[str, Any] = {"last": ringed, "values": by_hole, "arrows": ends, "caption": caption}
         return describe(self.ruleset, self.state, legal=self.legal_holes, **shown)
 

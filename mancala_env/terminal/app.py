@@ -165,8 +165,7 @@ class PlayApp(App[None]):
     def _choose(self, action: int) -> None:
         """Play a person's action, or say why it is illegal."""
         position = self.game.position
-        why = position.why_illegal(action)
-        if why:
+        if why := position.why_illegal(action):
             self._say(f"{turn_text(position.player, action)} cannot be sown: {why}.")
         else:
             self._play(action)

@@ -83,16 +83,11 @@ class Canvas:
 
 @dataclass(frozen=True)
 class BoardView:
-    """The contents of a drawn board: a position and its markings.
+    """The contents of a drawn board: a position (B = 1) and its markings.
 
-    Attributes:
-        state: The position, B = 1.
-        legal: Legal holes, marked.
-        cursor: The hole that Enter sows; -1: none.
-        last: First and last hole of the last turn, marked.
-        hand: The hole being sown, and the number of seeds still in hand, drawn in that hole; or None.
-        falling: The hole into which a seed has just fallen; -1: none.
-        badges: For each hole, a short text and whether it is highlighted; drawn towards the board's middle.
+    `cursor` is the hole that Enter sows, `last` the first and last hole of the last turn. `hand` is the hole
+    being sown, and the number of seeds still in hand. A seed has just fallen into `falling`. -1: none.
+    `badges` has a short text for holes, and whether it is highlighted; drawn towards the board's middle.
     """
 
     state: State

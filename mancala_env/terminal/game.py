@@ -22,14 +22,9 @@ HUMAN = "human"
 class InteractiveGame:
     """A game in progress between people and agents.
 
-    Attributes:
-        ruleset: The ruleset.
-        players: The agent in each seat, South and North; None for a person.
-        names: Name of each player: the spec, or the person's name.
-        rounds: Last round of the game, or "match".
-        seed: Random seed of the agents.
-        steps: The turns played.
-        timelines: The events of each turn.
+    In `players`, South and North, a person is None. `names` are specs, or the names of persons. `rounds` is
+    the last round of the game, or "match". `seed` is for the agents. `timelines` has the events of the turns
+    in `steps`.
     """
 
     def __init__(

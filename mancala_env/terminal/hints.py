@@ -19,17 +19,10 @@ _MEMORY_MB = 256
 
 
 class Analysis(NamedTuple):
-    """The solver's results for a position.
+    """The solver's results for a position after some seconds: leads by action, and bounds on the best lead.
 
-    A lead is the count of the player to move minus the opponent's, in seeds.
-
-    Attributes:
-        position: The position.
-        leads: Lead at the end of the round with best play, by action; only exact values.
-        lower: Lower bound on the best lead.
-        upper: Upper bound on the best lead.
-        is_done: Whether the results are final: the position is solved, or time is up.
-        seconds: Time spent so far.
+    A lead is the count of the player to move minus the opponent's, in seeds, at the end of the round with
+    best play. `leads` has only exact values. The results are final if the position is solved, or time is up.
     """
 
     position: Position
@@ -67,11 +60,8 @@ class _Dropped(Exception):
 class Analyst:
     """Analyses positions of a ruleset in threads; a new request replaces the previous one.
 
-    Proofs are kept between requests. The threads are daemons: they do not keep the program alive.
-
-    Attributes:
-        time_limit: Time limit per position, in seconds.
-        hint_seconds: Time limit of the solver for a hint, in seconds; after it a quick search gives the hint.
+    Proofs are kept between requests. The threads are daemons: they do not keep the program alive. The solver
+    has `time_limit` seconds per position, and `hint_seconds` for a hint; after these a quick search gives it.
     """
 
     def __init__(

@@ -59,13 +59,10 @@ class AnalysisService:
             return await self._run(lambda: agent.choose(position))
 
     async def analyse(self, position: Position, seconds: float) -> AsyncIterator[Solution]:
-        """Analyse a position in time slices of growing length, until all values are exact or time is up.
+        """Yield the solution so far after time slices of growing length, until it is exact or time is up.
 
         Analyses of one ruleset take turns. Each has its own solver on the shared table of the ruleset, so a
         cancelled analysis stops only its own solver, and its proofs are kept.
-
-        Yields:
-            The solution so far, after each slice.
         """
         kept, lock = self._solver_of(position.ruleset)
         end = time.monotonic() + seconds

@@ -1,17 +1,7 @@
 """Requests of pages to the server: parsing, checks and limits.
 
-A request is a JSON object with two fields: a whole number ``id``, repeated in every answer, and ``do``:
-
-==========  ================================================================================================
-about       Returns the available agents and checkpoints, and the limits.
-choose      Returns the action of an agent. ``position`` is a text of :mod:`mancala_env.games.notation`,
-            ``dials`` the rule options of a ruleset outside the catalogue, ``agent`` a spec without files,
-            ``checkpoint`` the name of a checkpoint that ``about`` lists, ``rounds`` 1 (default), more, or
-            "match".
-analyse     Returns bounds on the exact value of every action of ``position``, repeatedly until they are
-            exact or ``seconds`` have passed.
-cancel      Cancels the request with the id ``of``.
-==========  ================================================================================================
+A request is a JSON object with a whole number ``id``, repeated in every answer, and ``do``: "about",
+"choose", "analyse" or "cancel". docs/serving.md has their fields and answers.
 """
 
 import json

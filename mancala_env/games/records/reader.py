@@ -111,10 +111,7 @@ def _games(lines: Iterator[str], name: str) -> Iterator[GameRecord]:
 class _GameReader:
     """Reader of one game, line by line.
 
-    Attributes:
-        headers: Headers read so far.
-        is_at_turn: Whether a turn is being read.
-        open_comment: Text so far of a comment that is not closed; None outside comments.
+    `open_comment` is the text so far of a comment that is not closed; None outside comments.
     """
 
     def __init__(self) -> None:
