@@ -260,8 +260,7 @@ def _resumed_folder(options: argparse.Namespace) -> Path | None:
 def read_file(path: Path, kind: type[TrainConfig] = TrainConfig) -> dict[str, Any]:
     """Return the settings of a file by dotted name; old names are replaced.
 
-    Raises:
-        InvalidConfig: The file cannot be read, does not contain settings, or has an unknown setting.
+    Raise InvalidConfig if the file cannot be read, does not contain settings, or has an unknown setting.
     """
     try:
         with path.open("rb") as file:
@@ -292,10 +291,9 @@ def read_file(path: Path, kind: type[TrainConfig] = TrainConfig) -> dict[str, An
 
 
 def read_settings(plain: Mapping[str, Any]) -> TrainConfig:
-    """Return a configuration from plain data of any version; unknown settings are ignored.
+    """Return a configuration from plain data of any version, without settings that are unknown.
 
-    Raises:
-        InvalidConfig: A value is invalid.
+    Raise InvalidConfig if a value is invalid.
     """
     known = {each.name for each in settings_of(TrainConfig)}
     return _build(TrainConfig, {k: v for k, v in with_new_names(plain).items() if k in known})
