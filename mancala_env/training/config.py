@@ -44,15 +44,8 @@ from mancala_env.training.config_groups import (
 )
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-
-
-def configs_folder() -> Path:
-    """Return the folder of the configurations: in the installed package, or beside it in a checkout."""
-    inside = _PACKAGE / "configs"
-    return inside if inside.is_dir() else _PACKAGE.parent / "configs"
-
-
-CONFIGS = configs_folder()
+# The configurations are in the installed package, or beside it in a checkout.
+CONFIGS = (_PACKAGE if (_PACKAGE / "configs").is_dir() else _PACKAGE.parent) / "configs"
 CONFIG_FILE = "config.yaml"
 # All settings with their comments are 4,000 bytes.
 _MOST_BYTES = 1 << 16

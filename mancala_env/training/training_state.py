@@ -39,13 +39,9 @@ class ProgressMade:
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Training state of a checkpoint.
+    """Training state of a checkpoint; its learning rate is that of the last update.
 
-    Attributes:
-        weights: Weights of the policy, by name.
-        moments: Adam's state of each weight, by its index among the policy's parameters.
-        learning_rate: Learning rate of the last update.
-        progress: Progress of the run.
+    `moments` is Adam's state of each weight, by its index among the policy's parameters.
     """
 
     weights: dict[str, Tensor]

@@ -23,6 +23,7 @@ Symbols: N positions, G generations.
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,6 +43,7 @@ from mancala_env.networks.value import ValueWeights
 from mancala_env.networks.value_files import ValueFile, ruleset_of
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.search.limit import MOST_TURNS, Budget
+from mancala_env.training import progress_bar
 from mancala_env.training.run_folder import write_atomically
 from mancala_env.training.value_fit import Played, fit, play, training_openings
 from mancala_env.version import __version__
@@ -216,12 +218,8 @@ def main(arguments: list[str] | None = None, program: str = "mancala grow-value"
     settings = GrowthSettings(**{each.name: getattr(options, each.name) for each in known})
     out = options.out or Path(f"value_{ruleset.name}{SUFFIX}")
     check_out(out, read=ruleset_of, overwrite=options.overwrite)
-    console = Console()
     torch.set_num_threads(1)  # operations this small gain nothing from a second one
-
-    def say(text: str) -> None:
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
-
+    say = partial(progress_bar.say, Console())
     grow_file(ruleset, out, settings, say)
     say(f"Written: {out}; play it as value+minimax:6:{out} or value+mcts:1000:{out}")
     return 0
