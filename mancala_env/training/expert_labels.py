@@ -62,7 +62,7 @@ class ExpertLabels:
     def split(self) -> tuple["ExpertLabels", "ExpertLabels"]:
         """Return a training set, and a held-out set with every tenth game.
 
-        Raise InvalidConfig if it has no positions, or all are from one game.
+        Raise InvalidConfig without positions, or with positions of a single game only.
         """
         if not len(self):
             raise InvalidConfig(
