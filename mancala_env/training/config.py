@@ -44,15 +44,8 @@ from mancala_env.training.config_groups import (
 )
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-
-
-def configs_folder() -> Path:
-    """Return the folder of the configurations: in the installed package, or beside it in a checkout."""
-    inside = _PACKAGE / "configs"
-    return inside if inside.is_dir() else _PACKAGE.parent / "configs"
-
-
-CONFIGS = configs_folder()
+# The configurations are in the installed package, or beside it in a checkout.
+CONFIGS = (_PACKAGE if (_PACKAGE / "configs").is_dir() else _PACKAGE.parent) / "configs"
 CONFIG_FILE = "config.yaml"
 # All settings with their comments are 4,000 bytes.
 _MOST_BYTES = 1 << 16
@@ -260,8 +253,7 @@ def _resumed_folder(options: argparse.Namespace) -> Path | None:
 def read_file(path: Path, kind: type[TrainConfig] = TrainConfig) -> dict[str, Any]:
     """Return the settings of a file by dotted name; old names are replaced.
 
-    Raises:
-        InvalidConfig: The file cannot be read, does not contain settings, or has an unknown setting.
+    Raise InvalidConfig if the file cannot be read, does not contain settings, or has an unknown setting.
     """
     try:
         with path.open("rb") as file:
@@ -292,10 +284,9 @@ def read_file(path: Path, kind: type[TrainConfig] = TrainConfig) -> dict[str, An
 
 
 def read_settings(plain: Mapping[str, Any]) -> TrainConfig:
-    """Return a configuration from plain data of any version; unknown settings are ignored.
+    """Return a configuration from plain data of any version, without settings that are unknown.
 
-    Raises:
-        InvalidConfig: A value is invalid.
+    Raise InvalidConfig if a value is invalid.
     """
     known = {each.name for each in settings_of(TrainConfig)}
     return _build(TrainConfig, {k: v for k, v in with_new_names(plain).items() if k in known})

@@ -29,11 +29,8 @@ _POSITIONS_AT_ONCE = 4096
 class Evaluation(NamedTuple):
     """Agreement of a network with expert labels.
 
-    Attributes:
-        accuracy, regret: Agreement of the network's most probable actions with the expert; see
-            :class:`mancala_env.training.expert_labels.Agreement`.
-        policy_loss: Cross-entropy of the policy to the Boltzmann targets, in nats.
-        value_loss: Mean squared error of the values to the outcomes.
+    `accuracy` and `regret` of its most probable actions are those of Agreement. The losses are the
+    cross-entropy to the Boltzmann targets, in nats, and the mean squared error to the outcomes.
     """
 
     accuracy: float
@@ -58,8 +55,7 @@ def distill(run: "TrainingRun") -> None:
     short, it labels fewer positions and makes fewer passes. It ends early if the run is stopped. Metrics over
     the held-out games are logged after each pass, at 0 environment steps.
 
-    Raises:
-        InvalidConfig: The expert cannot label positions, or labels too few.
+    Raise InvalidConfig if the expert cannot label positions, or labels too few.
     """
     config, settings, network = run.config, run.config.distillation, run.model.policy.network
     kind, part_of_time = config.network.observation, _part_of_time(run)
@@ -154,20 +150,10 @@ def fit(
 ) -> float:
     """Fit a network to labels: cross-entropy to the Boltzmann targets, squared error to the outcomes.
 
-    Args:
-        network: Network from :func:`mancala_env.networks.policy.build_network`; changed in place.
-        kind: Observation kind of the network.
-        labels: The labels.
-        settings: Temperature, passes, size of minibatches, and the initial learning rate, which falls
-            linearly to 0.
-        value_weight: Weight of the value loss; the policy loss has weight 1.
-        seed: Random seed of the order of the positions.
-        part_done: Called before each minibatch with the finished part of the passes, 0 to 1. Returns the
-            finished part of the fit, which determines the learning rate; 1 ends the fit.
-        after_epoch: Called after each epoch with the number of finished epochs.
-
-    Returns:
-        The number of passes; fewer than in `settings` if `part_done` ended the fit.
+    The network is changed in place, and the policy loss has weight 1. `part_done` is called before each
+    minibatch with the finished part of the passes, 0 to 1. It returns the finished part of the fit: the
+    learning rate falls linearly to 0 with it, and 1 ends the fit. `after_epoch` is called with the number of
+    finished passes. Return the number of passes; it is lower than configured if `part_done` ended the fit.
     """
     inputs = _tensors(labels, kind, settings.temperature, network)
     optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)

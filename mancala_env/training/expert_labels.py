@@ -31,7 +31,6 @@ class ExpertLabels:
     """Positions with the labels of an expert.
 
     Attributes:
-        ruleset: The ruleset.
         games: uint64 `[N, NUM_COLUMNS]`, the positions, game after game, in the order of play.
         values: float32 `[N, A]`, the expert's value of each action: the lead in seeds of the player to move
             at the end of the round; minus infinity if the action is illegal.
@@ -63,8 +62,7 @@ class ExpertLabels:
     def split(self) -> tuple["ExpertLabels", "ExpertLabels"]:
         """Return a training set, and a held-out set with every tenth game.
 
-        Raises:
-            InvalidConfig: There are no positions, or all are from one game.
+        Raise InvalidConfig without positions, or with positions of a single game only.
         """
         if not len(self):
             raise InvalidConfig(
@@ -81,12 +79,7 @@ class ExpertLabels:
 
 
 class Agreement(NamedTuple):
-    """Agreement of actions with an expert.
-
-    Attributes:
-        accuracy: Fraction of positions in which the action is one of the expert's best.
-        regret: Mean regret in seeds per move, according to the expert's values.
-    """
+    """Fraction of positions with one of the expert's best actions, and mean regret in seeds per move."""
 
     accuracy: float
     regret: float
@@ -107,8 +100,7 @@ def expert(
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function that evaluates every action of games, as in ExpertLabels.values.
 
-    Raises:
-        InvalidConfig: The agent cannot label positions; the message names its setting.
+    Raise InvalidConfig, which names the setting, if the agent cannot label positions.
     """
     agent = agents.make(spec, ruleset, seed=0, num_threads=num_threads)
     if not isinstance(agent, MinimaxAgent):
@@ -141,20 +133,11 @@ def label_positions(
     are, because dropping unfinished games would favour short games. A match ends after 1,000 rounds (RULES
     5.4), as in training.
 
-    Args:
-        spec: The expert: minimax, value+minimax or policy+minimax, each with its depth or time.
-        ruleset: The game.
-        positions: Minimum number of positions; once it is reached, no further game starts.
-        exploration: Fraction of random turns, 0 to 1.
-        num_games: Number of parallel games, B.
-        seed: Random seed.
-        progress: Called with the number of positions after each turn; if it returns True, labelling ends at
-            once, without the running games.
-        is_late: Called when games end; if it returns True, no other game starts.
-        options: Options of Batch: `rounds`, `opening_turns` and `num_threads`.
-
-    Raises:
-        InvalidConfig: The agent cannot label.
+    Once there are `positions`, no further game starts. `exploration` is the fraction of random turns, 0 to 1.
+    `progress` is called with the number of positions after each turn. If it returns True, labelling ends at
+    once, without the running games. `is_late` is called when games end; if it returns True, no other game
+    starts. `options` are those of Batch: `rounds`, `opening_turns` and `num_threads`. Raise InvalidConfig if
+    the agent of `spec` cannot label.
     """
     rng = np.random.default_rng(seed)
     seed_of_games = int(rng.integers(2**63))
@@ -171,12 +154,7 @@ def label_positions(
 
 
 class _ExpertGames:
-    """Games of an expert against itself, and its labels of their positions.
-
-    Attributes:
-        is_running: bool `[B]`, whether the game is played on.
-        num_labelled: Number of labelled positions so far.
-    """
+    """Games of an expert against itself, and its labels of their positions."""
 
     def __init__(
         self,

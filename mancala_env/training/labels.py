@@ -22,19 +22,12 @@ from mancala_env.training.rollout import SelfPlayBuffer, SelfPlayEnv
 
 
 class SearchLabels:
-    """Labels the learner's positions, stores the latest labels and samples them.
-
-    Attributes:
-        replay: The labelled positions.
-        policy_weight: Weight of the policy loss.
-        value_weight: Weight of the value loss.
-    """
+    """Labels the learner's positions, stores the latest labels and samples them."""
 
     def __init__(self, config: TrainConfig, env: SelfPlayEnv, seed: int | None) -> None:
         """Set up the search and an empty replay; positions are labelled and sampled with a random seed.
 
-        Raises:
-            InvalidConfig: The agent of `expert.spec` cannot label.
+        Raise InvalidConfig if the agent of `expert.spec` cannot label.
         """
         settings = config.expert
         self._config = config

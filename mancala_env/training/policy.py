@@ -56,8 +56,7 @@ class SelfPlayPolicy(MaskableActorCriticPolicy):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return actions int64 `[B]`, values `[B]` and the log-probabilities `[B]` of the actions.
 
-        Raises:
-            NotFinite: An output of the network is not finite.
+        Raise NotFinite if an output of the network is not finite.
         """
         logits, values = self._evaluate(obs, action_masks)
         log_probs = torch.log_softmax(logits, dim=1)

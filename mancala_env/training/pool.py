@@ -16,19 +16,10 @@ POOL_FILE = "pool.json"
 
 
 class SnapshotPool:
-    """The pool of a run: the configured opponents and the snapshots.
-
-    Attributes:
-        snapshots: Checkpoints that joined, the latest last.
-        scores: The learner's stored scores against opponents, by spec.
-    """
+    """The pool of a run: the opponents, the snapshots, latest last, and the learner's scores by spec."""
 
     def __init__(self, config: TrainConfig, folder: RunFolder) -> None:
-        """Load the pool from the run's folder; a new run starts without snapshots.
-
-        Raises:
-            RunFolderError: The file of the pool is invalid.
-        """
+        """Load the pool from the run's folder; raise RunFolderError if its file is invalid."""
         self._config, self._folder = config, folder
         self.snapshots: list[Path] = []
         self.scores: dict[str, float] = {}
@@ -51,11 +42,7 @@ class SnapshotPool:
         self._keep_latest([*self.snapshots, checkpoint])
 
     def keep(self, scores: Mapping[str, float]) -> None:
-        """Write the pool and the learner's scores, by spec, to the run's folder.
-
-        Raises:
-            RunFolderError: The file cannot be written.
-        """
+        """Write the pool and the learner's scores, by spec, or raise RunFolderError."""
         self.scores = dict(scores)
         kept = {
             "opponents": {spec: scores.get(spec, 0.5) for spec in self._config.pool.opponents},

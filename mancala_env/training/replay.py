@@ -54,18 +54,13 @@ def ends_of(rewards: np.ndarray, dones: np.ndarray, players: np.ndarray) -> np.n
 class Replay:
     """The latest examples of finished games, and the positions of running games.
 
-    Attributes:
-        examples: Labelled positions, in the first `len(self)` rows. Their `values` are the value's targets.
+    The examples are the first `len(self)` rows of `examples`; their `values` are the value's targets.
     """
 
     def __init__(self, observer: Observer, most: int, search_share: float, seed: int | None) -> None:
-        """Create an empty replay.
+        """Create a replay for `most` examples at most, whose samples are drawn with a random seed.
 
-        Args:
-            observer: Computes the observations.
-            most: Largest number of examples.
-            search_share: Weight of the search's value in the value's target; the rest is the outcome.
-            seed: Random seed of the samples.
+        `search_share` is the weight of the search's value in the value's target; the rest is the outcome.
         """
         self._most, self._search_share = most, search_share
         self._draw = np.random.default_rng(seed)

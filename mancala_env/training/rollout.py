@@ -44,11 +44,7 @@ _LEAST_WEIGHT = 0.05
 
 
 def opponent_name(spec: str, configured: Sequence[str]) -> str:
-    """Return the name of a pool opponent in the metrics of a run.
-
-    The name of a configured opponent is its spec. All other opponents are checkpoints of the run, named by
-    the stem of the file.
-    """
+    """Return the name of a pool opponent in the metrics: its spec, or the stem of a checkpoint of the run."""
     parsed = Spec.parse(spec)
     is_own = parsed.kind == "checkpoint" and spec not in configured
     return parsed.files[0].stem if is_own else spec
@@ -64,7 +60,6 @@ class SelfPlayEnv(GamesVecEnv):
         players: int8 `[B]`, the player of the next step of each game.
         legal_mask: bool `[B, A]`, legal actions of the next step.
         observer: Computes the observations.
-        num_threads: CPU threads; None for every core this process may use.
         statistics: Statistics of the mirror games since the last read.
     """
 
@@ -87,18 +82,10 @@ class SelfPlayEnv(GamesVecEnv):
     ) -> None:
         """Set up the games.
 
-        Args:
-            ruleset: The game.
-            kind: Observation kind; one of observations.KINDS.
-            num_games: Number of games, B.
-            rounds: Rounds of an episode, or "match".
-            opening_turns: Number of uniformly random turns at the start of a game.
-            opening_share: Fraction of mirror games that start with random turns; all pool games do.
-            pool: Agents of the pool, or their specs.
-            pool_scores: Known recent scores of the learner against pool agents, by spec.
-            pool_share: Fraction of games played against the pool.
-            seed: Random seed.
-            num_threads: CPU threads; None for every core this process may use.
+        The fraction `opening_share` of the mirror games, and all pool games, start with `opening_turns`
+        uniformly random turns. The fraction `pool_share` of the games is played against `pool`: agents or
+        their specs. `pool_scores` are known recent scores of the learner against them, by spec, 0 to 1.
+        `kind` is one of observations.KINDS. `num_threads` is None for every core this process may use.
         """
         self.ruleset, self.kind, self.num_threads = ruleset, kind, num_threads
         self.num_actions = ruleset.num_actions(rounds)
@@ -132,10 +119,7 @@ class SelfPlayEnv(GamesVecEnv):
         super().__init__(num_games, observer.space, spaces.Discrete(self.num_actions))
 
     def set_pool(self, pool: Sequence[AgentLike], scores: Mapping[str, float] | None = None) -> None:
-        """Change the opponents of the pool; running games keep their opponents.
-
-        `scores` are stored recent scores of the learner against pool opponents, by spec.
-        """
+        """Change the opponents of the pool, with known scores by spec; running games keep their opponents."""
         if self._pool is not None:
             self._pool.scores.update(scores or {})
             known = {opponent.spec: opponent for opponent in self._pool.duel.opponents}
@@ -222,7 +206,6 @@ class _PoolGames:
     """Games of the learner against opponents; those that win more are sampled more often."""
 
     def __init__(self, options: EnvOptions, num_games: int, num_threads: int | None) -> None:
-        """Set up the games; `set_opponents` replaces the opponent."""
         self.duel = Duel(options, num_games, autoreset=True, alternates_seats=True, num_threads=num_threads)
         self.opponents: list[Agent] = []
         self.scores: dict[str, float] = {}

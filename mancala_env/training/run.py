@@ -29,22 +29,10 @@ from mancala_env._util.stop_signals import STOP_SIGNALS, handled, is_ignored
 from mancala_env.engine.jit.threads import default_num_threads
 from mancala_env.errors import MancalaError
 from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
-from mancala_env.training.config import (
-    CONFIG_FILE,
-    InvalidConfig,
-    TrainConfig,
-    read_config,
-    read_settings,
-)
+from mancala_env.training.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config, read_settings
 from mancala_env.training.distillation import distill, is_distillation_ahead
 from mancala_env.training.expert_labels import expert
-from mancala_env.training.hooks import (
-    Hook,
-    TrainingRun,
-    call_callbacks,
-    check_weights,
-    measure,
-)
+from mancala_env.training.hooks import Hook, TrainingRun, call_callbacks, check_weights, measure
 from mancala_env.training.labels import SearchLabels
 from mancala_env.training.loggers import logger_of
 from mancala_env.training.parameter_names import STABLE_BASELINES3, renamed
@@ -133,8 +121,7 @@ def make_env(config: TrainConfig, folder: RunFolder, seed: int) -> SelfPlayEnv:
 def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None = None) -> SelfPlayPPO:
     """Create the learner that the configuration describes, with the weights of a checkpoint, if any.
 
-    Raises:
-        RunFolderError: The run cannot be resumed from the checkpoint; no code in it has been run.
+    Raise RunFolderError if the run cannot be resumed from the checkpoint; no code in it has been run.
     """
     steps = read_identity(checkpoint).environment_steps if checkpoint else 0
     settings: dict[str, Any] = renamed(config.ppo, STABLE_BASELINES3)
@@ -179,9 +166,7 @@ def _load_checkpoint(model: SelfPlayPPO, config: TrainConfig, checkpoint: Path, 
 def newest_checkpoint(config: TrainConfig, folder: RunFolder, console: Console) -> Path:
     """Return the newest intact checkpoint of a run, and print the damaged ones.
 
-    Raises:
-        RunFolderError: No checkpoint of the run is intact.
-        InvalidConfig: The network or the game of the checkpoint differs from the configuration.
+    Raise RunFolderError if none is intact, and InvalidConfig if it is of another network or game.
     """
     saved, faults = folder.examine()
     if not saved:
@@ -313,8 +298,7 @@ def train_further(run: TrainingRun, hooks: Sequence[Hook] = ()) -> tuple[Path, s
 def save_on_error(run: TrainingRun) -> Iterator[None]:
     """Save a checkpoint if training raises an exception, for example in an opponent or a callback.
 
-    Raises:
-        TrainingDiverged: A weight or an output of the network is not finite; nothing is saved.
+    If a weight or an output is not finite, nothing is saved, and TrainingDiverged is raised.
     """
     try:
         yield

@@ -1,17 +1,4 @@
-"""The folder of a run: configuration, checkpoints, metrics.
-
-runs/NAME/
-  config.yaml        every setting as resolved; enough to repeat the run
-  run.json           versions, git revision, machine and command of each start
-  metrics.jsonl      one line per update
-  events.out.tfevents...   the same for TensorBoard
-  checkpoints/0000049152.zip   checkpoint after 49,152 environment steps
-  final.zip          the last checkpoint of the run
-  best.zip           the checkpoint with the best win rate in the evaluations
-  best.json          its win rate
-  evaluation.json    evaluation of the last checkpoint
-  lock               locked by the process that trains here
-"""
+"""The folder of a run: configuration, checkpoints, metrics; docs/training.md lists its files."""
 
 import filecmp
 import json
@@ -87,12 +74,7 @@ def identity_of(config: TrainConfig, environment_steps: int) -> Identity:
 
 
 class RunFolder:
-    """The folder of a run; methods raise RunFolderError for files that cannot be read or written.
-
-    Attributes:
-        path: Path of the folder.
-        checkpoints: Path of the folder of checkpoints.
-    """
+    """The folder of a run; methods raise RunFolderError for files that cannot be read or written."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -121,10 +103,9 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the folder against other training processes; a killed process leaves no lock.
+        """Lock the folder; a killed process leaves no lock.
 
-        Raises:
-            RunFolderError: Another process trains here; the message names it.
+        Raise RunFolderError, which names the process, if another one trains here.
         """
         path = self.path / "lock"
         with writing(path):

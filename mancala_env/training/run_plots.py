@@ -141,16 +141,8 @@ def _lines(
         return []
     axes = new_axes(_WIDTH, _HEIGHT)
     for key in keys:
-        _draw(axes, metrics, key, labels[key], **style)
+        axes.plot(*zip(*_points(metrics, key), strict=True), label=labels[key], **style)
     return _finished(axes, title, how_to_read, limits)
-
-
-def _draw(
-    axes: "Axes", metrics: list[dict[str, Any]], key: str, label: str | None = None, **style: Any
-) -> None:
-    points = _points(metrics, key)
-    if points:
-        axes.plot(*zip(*points, strict=True), label=label, **style)
 
 
 def _finished(axes: "Axes", title: str, how_to_read: str, limits: "Limits | None" = None) -> "list[Plot]":

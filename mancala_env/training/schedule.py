@@ -10,16 +10,15 @@ from mancala_env.training.config_groups import PPOConfig
 
 
 class Clock:
-    """Measures the finished part of a run, by environment steps or by minutes, whichever is larger.
-
-    Attributes:
-        seconds_before: Seconds of training before the run was resumed.
-    """
+    """Measures the finished part of a run, by environment steps or by minutes, whichever is larger."""
 
     def __init__(
         self, config: TrainConfig, seconds_before: float, now: Callable[[], float] | None = None
     ) -> None:
-        """Start the clock; `now` returns the time in seconds, None is the clock of the configuration."""
+        """Start the clock after `seconds_before` seconds of training before the run was resumed.
+
+        `now` returns the time in seconds; None is the clock of the configuration.
+        """
         self._config = config
         self.seconds_before = seconds_before
         self._now = now or (time.process_time if config.clock == "cpu" else time.monotonic)
@@ -77,10 +76,7 @@ class CheckpointTimes:
 class LearningRate:
     """A learning rate that changes linearly, from the start of a run or a resumed run to its end.
 
-    Attributes:
-        start: The rate at the start.
-        final: The rate at the end of the run.
-        done_before: Finished part of the run at the start, 0 to 1.
+    At the start, the part `done_before` of the run is finished, 0 to 1.
     """
 
     start: float

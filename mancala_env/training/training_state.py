@@ -39,13 +39,9 @@ class ProgressMade:
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Training state of a checkpoint.
+    """Training state of a checkpoint; its learning rate is that of the last update.
 
-    Attributes:
-        weights: Weights of the policy, by name.
-        moments: Adam's state of each weight, by its index among the policy's parameters.
-        learning_rate: Learning rate of the last update.
-        progress: Progress of the run.
+    `moments` is Adam's state of each weight, by its index among the policy's parameters.
     """
 
     weights: dict[str, Tensor]
@@ -63,11 +59,7 @@ class Learned:
         }
 
     def put_into(self, policy: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        """Load the state into a policy and its optimizer.
-
-        Raises:
-            InvalidCheckpoint: The state does not fit the policy.
-        """
+        """Load the state into a policy and its optimizer; raise InvalidCheckpoint if it does not fit."""
         try:
             policy.load_state_dict(self.weights)
         except RuntimeError as error:
@@ -85,11 +77,7 @@ class Learned:
 
 
 def read_learned(path: Path) -> Learned:
-    """Read the training state of a checkpoint.
-
-    Raises:
-        InvalidCheckpoint: A member is missing, damaged or invalid.
-    """
+    """Read the training state of a checkpoint; raise InvalidCheckpoint if it is damaged or incomplete."""
     optimizer, weights = _tensors(path, OPTIMIZER_MEMBER), _tensors(path, WEIGHTS_MEMBER)
     try:
         moments = {int(number): dict(state) for number, state in optimizer["state"].items()}

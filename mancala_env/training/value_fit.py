@@ -108,13 +108,10 @@ def training_openings(ruleset: Ruleset, count: int, opening_turns: int, seed: in
 
 
 def fit(ruleset: Ruleset, games: np.ndarray, values: np.ndarray, seed: int) -> ValueWeights:
-    """Fit a value network to positions.
+    """Fit a value network to games, uint64 `[N, NUM_COLUMNS]`.
 
-    Args:
-        ruleset: The ruleset.
-        games: uint64 `[N, NUM_COLUMNS]`.
-        values: `[N]`, targets in seeds for the players to move.
-        seed: Random seed of the initial weights and of the order of the positions.
+    `values` `[N]` are the targets in seeds for the players to move. The seed determines the initial weights
+    and the order of the positions.
     """
     draw = torch.Generator("cpu").manual_seed(seed)
     kind: Any = {"dtype": torch.float32, "device": "cpu"}  # a program may have set other defaults

@@ -23,6 +23,7 @@ Symbols: N positions, G generations.
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,6 +43,7 @@ from mancala_env.networks.value import ValueWeights
 from mancala_env.networks.value_files import ValueFile, ruleset_of
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.search.limit import MOST_TURNS, Budget
+from mancala_env.training import progress_bar
 from mancala_env.training.run_folder import write_atomically
 from mancala_env.training.value_fit import Played, fit, play, training_openings
 from mancala_env.version import __version__
@@ -76,15 +78,10 @@ class GrowthSettings:
 
 
 class Generation(NamedTuple):
-    """A generation and its value network.
+    """A generation (1..G), its value network, and the number of positions that it was fitted to.
 
-    Attributes:
-        number: Number of the generation (1..G).
-        positions: Number of positions that the network was fitted to.
-        weights: The network.
-        match: Match of the search with this network against the search with the best earlier network.
-        turns: Number of turns of all games so far.
-        gains: Whether this network is the best so far.
+    `match` is against the search with the best earlier network, `turns` are those of all games so far, and
+    `gains` tells whether this network is the best so far.
     """
 
     number: int
@@ -105,9 +102,7 @@ def searcher(ruleset: Ruleset, depth: int, weights: ValueWeights | None, seed: i
 def targets(played: Played, later: float = _LATER) -> np.ndarray:
     """Return the target of each position, float64 `[N]`: seeds for its player to move.
 
-    Args:
-        played: Games of a search, each in the order of its turns.
-        later: Lambda, the weight of values later in the game, 0 to 1.
+    `later` is lambda, the weight of values later in the game, 0 to 1.
     """
     if not len(played.game):
         return np.zeros(0)
@@ -125,8 +120,7 @@ def targets(played: Played, later: float = _LATER) -> np.ndarray:
 def generations_of(ruleset: Ruleset, settings: GrowthSettings) -> Iterator[Generation]:
     """Play and fit, generation after generation; each plays with the best earlier network.
 
-    Raises:
-        InvalidArgument: There are too few games to learn from.
+    Raise InvalidArgument if there are too few games to learn from.
     """
     most, depth, seed = settings.generations, settings.depth, settings.seed
     seeds = np.random.SeedSequence(seed).generate_state(most, np.uint64) >> np.uint64(1)
@@ -159,10 +153,7 @@ def generations_of(ruleset: Ruleset, settings: GrowthSettings) -> Iterator[Gener
 def grow(ruleset: Ruleset, settings: GrowthSettings, say: Say = print) -> tuple[list[Generation], bool]:
     """Play and fit as long as networks gain; `say` receives messages about the progress.
 
-    Ctrl-C ends the loop early once there is a generation.
-
-    Returns:
-        The generations, and whether the loop was interrupted.
+    Return the generations, and whether Ctrl-C ended the loop; before the first it raises KeyboardInterrupt.
     """
     grown: list[Generation] = []
     try:
@@ -227,12 +218,8 @@ def main(arguments: list[str] | None = None, program: str = "mancala grow-value"
     settings = GrowthSettings(**{each.name: getattr(options, each.name) for each in known})
     out = options.out or Path(f"value_{ruleset.name}{SUFFIX}")
     check_out(out, read=ruleset_of, overwrite=options.overwrite)
-    console = Console()
     torch.set_num_threads(1)  # operations this small gain nothing from a second one
-
-    def say(text: str) -> None:
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
-
+    say = partial(progress_bar.say, Console())
     grow_file(ruleset, out, settings, say)
     say(f"Written: {out}; play it as value+minimax:6:{out} or value+mcts:1000:{out}")
     return 0

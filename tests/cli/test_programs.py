@@ -17,7 +17,7 @@ from mancala_env.errors import MancalaError
 from mancala_env.solver.book import UNKNOWN, Book
 from mancala_env.training import run as train
 from mancala_env.training import value_growth
-from mancala_env.training.config import configs_folder, read_config
+from mancala_env.training.config import CONFIGS, read_config
 from tools import make_book, make_ladders, make_page_files, make_positions
 from training import cluster_run as rllib_train
 from training.experiments import ceiling, compare, figures, tune
@@ -173,7 +173,7 @@ def test_show_refuses_an_agent_that_is_none(capsys):
 def test_a_folder_that_is_resumed_runs_no_file_that_it_names(main, tmp_path, capsys):
     own = tmp_path / "own.py"
     own.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\ndef make(ruleset): ...\n", encoding="utf-8")
-    words = ["--config", str(configs_folder() / "smoke.yaml")]
+    words = ["--config", str(CONFIGS / "smoke.yaml")]
     config, _ = read_config(words)
     config.evaluation.opponents = [f"python:{own}:make"]
     (tmp_path / "config.yaml").write_text(config.to_yaml(), encoding="utf-8")
