@@ -1,9 +1,6 @@
 """The bundled balanced openings: positions after a few turns in which neither seat has an advantage.
 
-After four random turns the seat decides most rounds between strong agents. From a balanced opening, best play
-ends with a margin of at most two seeds. The opening book or a deep search with the bundled value network
-found this margin. Most rulesets of written sources have balanced openings. All are held out from training
-(:mod:`mancala_env.engine.holdout`). ``python -m tools.make_openings`` regenerates them.
+docs/evaluation.md describes them. ``python -m tools.make_openings`` regenerates them.
 """
 
 import hashlib

@@ -96,12 +96,7 @@ class RayChunks:
         self.num_cpus = num_cpus
 
     def __call__(self, chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, np.ndarray, float]]:
-        """Play chunks and yield each with its margins and seconds when it is finished; see PlayChunks.
-
-        Raises:
-            IllegalMove: If an agent chooses an illegal action.
-            RuntimeError: If Ray is not initialised.
-        """
+        """Play chunks and yield each with its margins and seconds when it is finished; see PlayChunks."""
         if not ray.is_initialized():
             raise RuntimeError("Ray is not running: call ray.init(), or ray.init('auto') to join a cluster")
         task = ray.remote(_play).options(num_cpus=self.num_cpus)
@@ -163,10 +158,9 @@ def _portable(one: Entrant, ruleset: Ruleset) -> _PortableAgent | bytes:
 @lru_cache(maxsize=16)
 def _made(sent: _PortableAgent, ruleset: Ruleset, num_threads: int) -> Agent:
     with tempfile.TemporaryDirectory() as folder:
-        paths = []
-        for number, (file, content) in enumerate(zip(sent.spec.files, sent.contents, strict=True)):
-            paths.append(Path(folder, f"{number}{file.suffix}"))
-            paths[-1].write_bytes(content)
+        paths = [Path(folder, f"{number}{file.suffix}") for number, file in enumerate(sent.spec.files)]
+        for path, content in zip(paths, sent.contents, strict=True):
+            path.write_bytes(content)
         agent = agents.make(sent.spec.with_files(paths), ruleset, num_threads=num_threads)
     agent.spec, agent.filed_as = sent.name, sent.entrant
     return agent
