@@ -19,16 +19,12 @@ _ARRAYS = {"games": ArrayFormat("uint64", (None, NUM_COLUMNS)), "margins": Array
 
 
 class NoBalancedOpenings(MancalaError):
-    """A ruleset without bundled balanced openings."""
+    """A ruleset without bundled balanced openings; the message lists the rulesets that have some."""
 
 
 @lru_cache(maxsize=32)
 def balanced_openings(ruleset: Ruleset) -> np.ndarray:
-    """Return the bundled balanced openings of a ruleset, uint64 `[N, NUM_COLUMNS]`, read-only.
-
-    Raises:
-        NoBalancedOpenings: If none are bundled; the message lists the rulesets that have some.
-    """
+    """Return the balanced openings, uint64 `[N, NUM_COLUMNS]`, read-only, or raise NoBalancedOpenings."""
     file = bundled_file_of("openings", ruleset)
     if file is None:
         listed = ", ".join(rulesets_with("openings"))

@@ -1,14 +1,7 @@
-"""Matches on a Ray cluster, with the same games and results as on one machine.
-
->>> import ray
->>> from mancala_env.evaluation import evaluate, round_robin
->>> from mancala_env.evaluation.ray_matches import RayChunks
->>> ray.init("auto")                                          # doctest: +SKIP
->>> round_robin(["greedy", "minimax:4"], "leyla", games=2000, play_chunks=RayChunks())  # doctest: +SKIP
+"""Matches on a Ray cluster, with the same games and results as on one machine; see docs/cluster.md.
 
 A task plays a chunk of 64 games. Checkpoints are sent with the task, so the machines need not share a disk.
-They need mancala_env and the packages that the agents import. This process writes the results file. An
-interrupted run can resume with or without a cluster.
+They need mancala_env and the packages that the agents import.
 """
 
 import logging
