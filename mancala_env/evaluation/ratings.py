@@ -90,11 +90,7 @@ class Ratings:
         return float(self.elo[i] - self.elo[at].mean()), float(low), float(high)
 
     def only(self, names: Sequence[str]) -> "Ratings":
-        """Return the ratings of some of the agents, on the same scale.
-
-        Raises:
-            InvalidMatch: If an agent is not rated here.
-        """
+        """Return the ratings of some of the agents, on the same scale."""
         at = self._at(*names)
         arrays = (self.elo[at], self.low[at], self.high[at], self.games[at])
         return Ratings(tuple(names), *arrays, self.zero, self.replicates[:, at])

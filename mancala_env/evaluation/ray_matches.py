@@ -79,10 +79,7 @@ def _knock(address: str) -> None:
 
 
 class RayChunks:
-    """Plays chunks as Ray tasks; an argument `play_chunks` of round_robin and evaluate.
-
-    Ray must be initialised (``ray.init``).
-    """
+    """Plays chunks on an initialised Ray; an argument `play_chunks` of round_robin and evaluate."""
 
     def __init__(self, num_cpus: int = 1) -> None:
         """Set the number of CPUs per task, which is also the number of threads of its agents."""
