@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, Parser, whole_number_or
 from mancala_env.agents import Spec
-from mancala_env.cli.options import DEFAULT_RULESET, add_common, add_ray, add_report
+from mancala_env.cli.options import DEFAULT_RULESET, add_common, add_report
 from mancala_env.cli.progress import stages
 from mancala_env.cli.tables import print_json, print_table
 from mancala_env.rulesets import Ruleset
@@ -58,7 +58,12 @@ def add_arguments(parser: Parser) -> None:
     add("--records", metavar="FILE", help="file of game records to append the new games to")
     add_report(parser)
     add("--seed", type=int, default=0, help="random seed of openings and agents")
-    add_ray(parser, "plays the games, with --num_threads CPUs per task")
+    add(
+        "--ray",
+        metavar="ADDRESS",
+        help='Ray cluster that plays the games, with --num_threads CPUs per task: "local" starts a cluster '
+        'on this machine, "auto" joins the running cluster of this machine, HOST:6379 joins another cluster',
+    )
     add_common(parser)
 
 

@@ -20,13 +20,3 @@ def add_json(parser: Parser) -> None:
 def add_report(parser: Parser) -> None:
     """Add `--report`."""
     parser.add_argument("--report", metavar="FILE", help="report file to write, .html or .png")
-
-
-def add_ray(parser: Parser, work: str) -> None:
-    """Add `--ray`, which distributes the `work` over a cluster."""
-    parser.add_argument(
-        "--ray",
-        metavar="ADDRESS",
-        help=f'Ray cluster that {work}: "local" starts a cluster on this machine, "auto" joins the running '
-        "cluster of this machine, HOST:6379 joins another cluster",
-    )

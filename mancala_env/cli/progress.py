@@ -29,11 +29,7 @@ def _bars(quiet: bool, *columns: str) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def stages(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
-    """Show a progress bar for each stage on standard error, within a with statement.
-
-    Yields:
-        A function called as ``show(stage, done, total)``; None if the bars cannot be shown.
-    """
+    """Yield a function ``show(stage, done, total)``, which draws a bar for each stage; None without bars."""
     with _bars(quiet, "MofNCompleteColumn", "TimeRemainingColumn") as bars:
         tasks: dict[str, Any] = {}
 

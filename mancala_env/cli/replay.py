@@ -86,9 +86,7 @@ def _game_lines(record: GameRecord) -> Iterator[str]:
         yield printable(record.comment)
     yield str(record.start_position)
     for step in record.replay():
-        yield ""
-        yield _turn_line(step)
-        yield str(step.after)
+        yield from ("", _turn_line(step), str(step.after))
         if step.following.round != step.after.round:
             south, north = step.after.counts
             yield f"\nround {step.after.round} ends {south}-{north} ({step.after.end})"

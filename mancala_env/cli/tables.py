@@ -37,10 +37,8 @@ def print_table(
     """Print a table; columns of numbers are aligned to the right.
 
     If the table is wider than the terminal, `narrow` is printed, which has the head and rows of another
-    table. If that is also too wide, or is not given, names are wrapped, but not numbers.
-
-    Returns:
-        Whether the narrow table was printed.
+    table. If that is also too wide, or is not given, names are wrapped, but not numbers. Return whether the
+    narrow table was printed.
     """
     is_narrow = False
     if narrow is not None and sum(_widths(head, rows)) > width():

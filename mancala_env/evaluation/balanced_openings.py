@@ -1,9 +1,6 @@
 """The bundled balanced openings: positions after a few turns in which neither seat has an advantage.
 
-After four random turns the seat decides most rounds between strong agents. From a balanced opening, best play
-ends with a margin of at most two seeds. The opening book or a deep search with the bundled value network
-found this margin. Most rulesets of written sources have balanced openings. All are held out from training
-(:mod:`mancala_env.engine.holdout`). ``python -m tools.make_openings`` regenerates them.
+docs/evaluation.md describes them. ``python -m tools.make_openings`` regenerates them.
 """
 
 import hashlib
@@ -22,16 +19,12 @@ _ARRAYS = {"games": ArrayFormat("uint64", (None, NUM_COLUMNS)), "margins": Array
 
 
 class NoBalancedOpenings(MancalaError):
-    """A ruleset without bundled balanced openings."""
+    """A ruleset without bundled balanced openings; the message lists the rulesets that have some."""
 
 
 @lru_cache(maxsize=32)
 def balanced_openings(ruleset: Ruleset) -> np.ndarray:
-    """Return the bundled balanced openings of a ruleset, uint64 `[N, NUM_COLUMNS]`, read-only.
-
-    Raises:
-        NoBalancedOpenings: If none are bundled; the message lists the rulesets that have some.
-    """
+    """Return the balanced openings, uint64 `[N, NUM_COLUMNS]`, read-only, or raise NoBalancedOpenings."""
     file = bundled_file_of("openings", ruleset)
     if file is None:
         listed = ", ".join(rulesets_with("openings"))

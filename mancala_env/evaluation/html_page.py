@@ -1,7 +1,4 @@
-"""Self-contained HTML pages for reports: headings, tables, plots and boards, without scripts.
-
-Reports of training runs, evaluations and benchmarks use this module. Every picture has a caption.
-"""
+"""Self-contained HTML pages for reports: headings, tables, plots and boards, without scripts."""
 
 import html
 import io

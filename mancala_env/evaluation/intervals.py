@@ -1,16 +1,8 @@
-"""95 % intervals of the evaluation.
-
-| function | values | method |
-|---|---|---|
-| `share_interval` | win rates, shares of optimal moves | Wilson's score interval |
-| `mean_interval` | margins, differences of regret | Student's t with a moderated variance |
-| `regret_interval` | mean regrets: many zeros, a long tail | share and cost of mistakes, combined by MOVER |
-
-Ratings use a Bayesian bootstrap instead (:mod:`mancala_env.evaluation.ratings`).
+"""95 % intervals of the evaluation; docs/evaluation.md has their methods and their measured coverage.
 
 All functions take independent values, one per pair of games or per position. Pairs from repeated openings are
-not independent; :func:`design_effect` returns the number of pairs that count as one. ``python -m
-tools.interval_coverage`` measures how often each interval contains the true value (docs/evaluation.md).
+not independent; :func:`design_effect` returns the number of pairs that count as one. Ratings have intervals
+of their own (:mod:`mancala_env.evaluation.ratings`).
 """
 
 import math

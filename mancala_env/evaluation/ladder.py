@@ -1,8 +1,7 @@
 """The stored ladder: bundled ratings of scripted agents. Other agents are rated against these *anchors*.
 
-The anchors played a round robin. `data/ladder.json` contains the pair counts of their matches, from which the
-ratings are computed. So a new agent is rated on the same scale by playing only the anchors.
-``python -m tools.make_ladders`` writes the file.
+`data/ladder.json` contains the pair counts of the anchors' round robin, from which the ratings are computed.
+``python -m tools.make_ladders`` writes it.
 """
 
 import json
@@ -60,9 +59,7 @@ class Ladder:
         return _fitted(self.matches)
 
 
-@lru_cache
-def _fitted(matches: tuple[PairCounts, ...]) -> Ratings:
-    return fit_ratings(matches)
+_fitted = lru_cache(fit_ratings)
 
 
 def stored_ladder(ruleset: str | Ruleset) -> Ladder:

@@ -124,9 +124,6 @@ def openings_to_evaluate(
     By default the bundled balanced openings are used. If there are none, the default is openings of 4 random
     turns. Openings of random turns are from the set "evaluation" by default, or from "all" if fewer than 20
     are held out. The number of random turns is 0 for "balanced".
-
-    Raises:
-        InvalidMatch: If the set is unknown, `opening_turns` is out of range, or is combined with "balanced".
     """
     ruleset = lookup(ruleset)
     if opening_set is not None and opening_set not in OPENINGS:
@@ -175,10 +172,9 @@ def openings_in_words(opening_set: Openings, opening_turns: int) -> str:
 
 @lru_cache(maxsize=64)
 def every_opening(ruleset: Ruleset, opening_turns: int) -> np.ndarray | None:
-    """Return every position after a number of turns from the start, or None if there are more than 5,000.
+    """Return all distinct positions after that many turns, uint64 `[N, NUM_COLUMNS]`; None if over 5,000.
 
-    Returns:
-        uint64 `[N, NUM_COLUMNS]`, distinct and read-only.
+    Callers share the array and must not change it.
     """
     games = Batch(ruleset, 1, num_threads=1).games
     for _ in range(opening_turns):
@@ -191,11 +187,9 @@ def every_opening(ruleset: Ruleset, opening_turns: int) -> np.ndarray | None:
 
 def _drawn(ruleset: Ruleset, turns: int, opening_set: OpeningSet, seed: int, count: int) -> np.ndarray:
     """Draw openings until `count` belong to the set, uint64 `[count, NUM_COLUMNS]`."""
-    found = [np.empty((0, NUM_COLUMNS), np.uint64)]
-    for draw in itertools.count():
-        if sum(map(len, found)) >= count:
-            break
-        of_draw = int(np.random.SeedSequence([seed, draw]).generate_state(1, np.uint64)[0])
+    found, draws = [np.empty((0, NUM_COLUMNS), np.uint64)], itertools.count()
+    while sum(map(len, found)) < count:
+        of_draw = int(np.random.SeedSequence([seed, next(draws)]).generate_state(1, np.uint64)[0])
         drawn = Batch(ruleset, _DRAWN_AT_ONCE, seed=of_draw, num_threads=1, opening_turns=turns).games
         found.append(drawn[rows_in_set(ruleset, drawn, opening_set)])
     return np.concatenate(found)[:count]

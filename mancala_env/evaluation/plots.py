@@ -162,11 +162,7 @@ def finish(axes: "Axes", title: str, limits: tuple[float, float | None] | None) 
 
 
 def matplotlib_or_why() -> Any:
-    """Import and return matplotlib.
-
-    Raises:
-        MissingPackage: If it is not installed.
-    """
+    """Import and return matplotlib, or raise MissingPackage if it is not installed."""
     with needing("a report", "arena"):
         import matplotlib
         import matplotlib.figure

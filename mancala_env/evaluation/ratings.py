@@ -1,12 +1,7 @@
-"""Elo ratings from matches, with 95 % intervals.
+"""Elo ratings from matches, with 95 % intervals; see docs/evaluation.md.
 
-This is the model of Bradley and Terry (1952). The probability of a win depends only on the difference of the
-two ratings. A difference of 400 Elo means odds of ten to one. A draw counts as half a win for each agent. The
-random agent has 0 Elo.
-
-Intervals come from a Bayesian bootstrap (Rubin 1981) over pairs of games; a pair is one opening played from
-both seats. So the intervals include the variation between openings and the dependence of a pair's games.
-Pairs of repeated openings have less weight.
+The model is that of Bradley and Terry (1952). Intervals come from a Bayesian bootstrap (Rubin 1981) over
+pairs of games. Pairs of repeated openings have less weight.
 """
 
 from collections.abc import Sequence
@@ -95,11 +90,7 @@ class Ratings:
         return float(self.elo[i] - self.elo[at].mean()), float(low), float(high)
 
     def only(self, names: Sequence[str]) -> "Ratings":
-        """Return the ratings of some of the agents, on the same scale.
-
-        Raises:
-            InvalidMatch: If an agent is not rated here.
-        """
+        """Return the ratings of some of the agents, on the same scale."""
         at = self._at(*names)
         arrays = (self.elo[at], self.low[at], self.high[at], self.games[at])
         return Ratings(tuple(names), *arrays, self.zero, self.replicates[:, at])
@@ -187,7 +178,7 @@ def fit_ratings(
 
 
 def _counted(matches: Sequence[Any]) -> list[PairCounts]:
-    """Return the pair counts of matches, which are checked."""
+    """Check matches and return their pair counts."""
     given = several("matches", matches, "a list of MatchResults or PairCounts")
     if not given:
         raise InvalidMatch("matches must contain at least one match, not an empty list")

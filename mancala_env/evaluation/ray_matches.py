@@ -1,14 +1,7 @@
-"""Matches on a Ray cluster, with the same games and results as on one machine.
-
->>> import ray
->>> from mancala_env.evaluation import evaluate, round_robin
->>> from mancala_env.evaluation.ray_matches import RayChunks
->>> ray.init("auto")                                          # doctest: +SKIP
->>> round_robin(["greedy", "minimax:4"], "leyla", games=2000, play_chunks=RayChunks())  # doctest: +SKIP
+"""Matches on a Ray cluster, with the same games and results as on one machine; see docs/cluster.md.
 
 A task plays a chunk of 64 games. Checkpoints are sent with the task, so the machines need not share a disk.
-They need mancala_env and the packages that the agents import. This process writes the results file. An
-interrupted run can resume with or without a cluster.
+They need mancala_env and the packages that the agents import.
 """
 
 import logging
@@ -86,22 +79,14 @@ def _knock(address: str) -> None:
 
 
 class RayChunks:
-    """Plays chunks as Ray tasks; an argument `play_chunks` of round_robin and evaluate.
-
-    Ray must be initialised (``ray.init``).
-    """
+    """Plays chunks on an initialised Ray; an argument `play_chunks` of round_robin and evaluate."""
 
     def __init__(self, num_cpus: int = 1) -> None:
         """Set the number of CPUs per task, which is also the number of threads of its agents."""
         self.num_cpus = num_cpus
 
     def __call__(self, chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, np.ndarray, float]]:
-        """Play chunks and yield each with its margins and seconds when it is finished; see PlayChunks.
-
-        Raises:
-            IllegalMove: If an agent chooses an illegal action.
-            RuntimeError: If Ray is not initialised.
-        """
+        """Play chunks and yield each with its margins and seconds when it is finished; see PlayChunks."""
         if not ray.is_initialized():
             raise RuntimeError("Ray is not running: call ray.init(), or ray.init('auto') to join a cluster")
         task = ray.remote(_play).options(num_cpus=self.num_cpus)
@@ -163,10 +148,9 @@ def _portable(one: Entrant, ruleset: Ruleset) -> _PortableAgent | bytes:
 @lru_cache(maxsize=16)
 def _made(sent: _PortableAgent, ruleset: Ruleset, num_threads: int) -> Agent:
     with tempfile.TemporaryDirectory() as folder:
-        paths = []
-        for number, (file, content) in enumerate(zip(sent.spec.files, sent.contents, strict=True)):
-            paths.append(Path(folder, f"{number}{file.suffix}"))
-            paths[-1].write_bytes(content)
+        paths = [Path(folder, f"{number}{file.suffix}") for number, file in enumerate(sent.spec.files)]
+        for path, content in zip(paths, sent.contents, strict=True):
+            path.write_bytes(content)
         agent = agents.make(sent.spec.with_files(paths), ruleset, num_threads=num_threads)
     agent.spec, agent.filed_as = sent.name, sent.entrant
     return agent

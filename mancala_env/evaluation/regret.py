@@ -1,8 +1,7 @@
 """Regret: the seeds per move that an agent loses compared with perfect play.
 
-The regret of a move is the exact value of the position minus the exact value of the move. An optimal move has
-regret 0. Regret is measured over the bundled solved positions, so that agents can be compared position by
-position. It can also be measured over the positions of an agent's own games.
+The regret of a move is the exact value of the position minus the exact value of the move. It is measured over
+the bundled solved positions or over the positions of an agent's own games; see docs/evaluation.md.
 """
 
 from collections.abc import Sequence
@@ -36,15 +35,10 @@ _MISTAKE = 1 / 6
 
 @dataclass(frozen=True)
 class PhaseRegret:
-    """Regret over the positions of one phase of a round, or of all phases.
+    """Regret over the solved positions of one phase of a round, or of all phases ("all").
 
-    Attributes:
-        phase: Name of the phase, or "all".
-        positions: Number of solved positions.
-        mean_regret: Mean regret in seeds per move.
-        interval: 95 % interval of the mean regret; see :mod:`mancala_env.evaluation.intervals`.
-        optimal_share: Share of optimal moves, 0 to 1.
-        optimal_interval: 95 % interval of the share of optimal moves.
+    `mean_regret` is in seeds per move. `optimal_share` is the share of optimal moves, 0 to 1. Both have 95 %
+    intervals; see :mod:`mancala_env.evaluation.intervals`.
     """
 
     phase: str
@@ -67,12 +61,9 @@ class PhaseRegret:
 
 
 class EvaluatedMove(NamedTuple):
-    """A move of an agent with the exact values of the actions in the position.
+    """A move of an agent with the exact values of the actions in the position, in seeds.
 
-    Attributes:
-        position: The position.
-        action: The action played.
-        values: Exact values in seeds by action; actions without an exact value are missing.
+    Actions without an exact value are missing from `values`.
     """
 
     position: Position
@@ -300,8 +291,7 @@ def own_games_regret(
     for done, n in enumerate(chosen):
         tell(done, len(chosen))
         position, action = moves[n]
-        move = _evaluate_move(solver, position, action, time_limit)
-        if move is not None:
+        if (move := _evaluate_move(solver, position, action, time_limit)) is not None:
             solved.append(move)
     tell(len(chosen), len(chosen))
     regrets = np.array([move.regret for move in solved], np.int64)
@@ -327,8 +317,8 @@ def _own_moves(
     drawn = openings(ruleset, count, turns, for_openings, opening_set=opening_set)
     visited, actions = _moves_of(agent, opponent, drawn)
     moves = [(Position.from_games(ruleset, visited, n), action) for n, action in enumerate(actions.tolist())]
-    source = "own games against " + ("itself" if opponent is agent else opponent.spec)
-    source += f", {openings_in_words(opening_set, turns)}"
+    name = "itself" if opponent is agent else opponent.spec
+    source = f"own games against {name}, {openings_in_words(opening_set, turns)}"
     return [move for move in moves if len(move[0].legal_actions) > 1], source
 
 

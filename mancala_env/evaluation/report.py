@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from io import BytesIO
 from os.path import isdir
 from pathlib import Path
@@ -119,22 +120,20 @@ def _plot_win_rates(evaluation: "Evaluation", ratings: Ratings, axes: "Axes | No
 
 
 def _all_plots(evaluation: "Evaluation") -> "Figure":
-    heights = []
-    if evaluation.ratings is not None:
-        heights += [0.9 + 0.4 * len(evaluation.ratings.names)]
-        heights += [1.8 + 0.45 * len(evaluation.agents)]
-    regrets = [solved for some in by_source(evaluation.regrets) if (solved := _solved(some))]
-    heights += [3.5] * len(regrets)
-    figure = matplotlib_or_why().figure.Figure(figsize=(8, sum(heights) or 2), layout="constrained")
+    ratings, regrets = evaluation.ratings, map(_solved, by_source(evaluation.regrets))
+    panels: list[tuple[float, partial[Figure]]] = []
+    if ratings is not None:
+        panels.append((0.9 + 0.4 * len(ratings.names), partial(plot_ratings, ratings, evaluation.agents)))
+        panels.append((1.8 + 0.45 * len(evaluation.agents), partial(_plot_win_rates, evaluation, ratings)))
+    panels += [(3.5, partial(plot_regret, solved)) for solved in regrets if solved]
+    heights = [height for height, _ in panels] or [2]
+    figure = matplotlib_or_why().figure.Figure(figsize=(8, sum(heights)), layout="constrained")
     figure.suptitle(_title(evaluation))
-    panels = list(np.atleast_1d(figure.subplots(max(1, len(heights)), 1, height_ratios=heights or [1])))
-    if not heights:
-        panels[0].axis("off")
-    if evaluation.ratings is not None:
-        plot_ratings(evaluation.ratings, evaluation.agents, panels.pop(0))
-        _plot_win_rates(evaluation, evaluation.ratings, panels.pop(0))
-    for some in regrets:
-        plot_regret(some, panels.pop(0))
+    places = np.atleast_1d(figure.subplots(len(heights), 1, height_ratios=heights))
+    if not panels:
+        places[0].axis("off")
+    for (_, plot), axes in zip(panels, places):
+        plot(axes=axes)
     return figure
 
 

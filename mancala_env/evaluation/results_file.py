@@ -21,15 +21,10 @@ class InvalidResults(MancalaError):
 
 
 class LinesFile(ABC):
-    """A results file; a with statement opens, locks and reads it. With the path None nothing is stored.
+    """A results file; a with statement opens, locks and reads it. With the path None nothing is stored."""
 
-    Attributes:
-        formats: Valid values of the field `format` of a line.
-        kind: What the file contains and what else to name, in a message about an invalid line.
-    """
-
-    formats: tuple[int, ...]
-    kind: str
+    formats: tuple[int, ...]  # valid values of the field `format` of a line
+    kind: str  # what the file contains and what else to name, in a message about an invalid line
 
     def __init__(self, path: str | Path | None) -> None:
         self.path = None if path is None else Path(path)
@@ -65,11 +60,7 @@ class LinesFile(ABC):
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read a file that another process may be writing; an incomplete last line is ignored.
-
-        Raises:
-            InvalidResults: If the file cannot be read, or is not a results file of this kind.
-        """
+        """Read a file that another process may be writing; an incomplete last line is ignored."""
         found = cls(path)
         try:
             content = Path(path).read_bytes()
@@ -83,11 +74,7 @@ class LinesFile(ABC):
         """Check and store the fields of a line; raise any ValueError, KeyError or TypeError if invalid."""
 
     def append_line(self, line: dict[str, Any]) -> None:
-        """Append a line completely or not at all; `format` must be its first field.
-
-        Raises:
-            OSError: If it cannot be written, for example on a full disk; the lines before it are kept.
-        """
+        """Append a line completely, or raise OSError and keep the file; `format` must be its first field."""
         if self._file is None:
             return
         text = json.dumps(line, separators=(",", ":"), allow_nan=False).encode() + b"\n"

@@ -1,9 +1,8 @@
 """Round robins of matches that can resume: each finished chunk of games is a line of a results file.
 
-A line contains the ruleset with its rule options, both agents, the random seed, the openings `start` to
-`stop` and the margins. A checkpoint is identified by the hash of its file, so a changed file is a different
-agent. The openings of a match are numbered and determined by the seed. So a killed run resumes with exactly
-the missing openings, and a later run with more games plays only the additional openings.
+A line contains the identity of the match (:class:`MatchKey`), its openings `start` to `stop` and the margins.
+The openings of a match are numbered and determined by the seed. So a killed run resumes with exactly the
+missing openings, and a later run with more games plays only the additional openings.
 """
 
 import hashlib
@@ -41,13 +40,7 @@ PAIRS_PER_CHUNK = 32
 
 
 class Entrant(NamedTuple):
-    """An agent in a round robin.
-
-    Attributes:
-        agent: The agent.
-        name: Name in tables: the spec.
-        identity: Identity in results files: the spec with the hash of each file that it names.
-    """
+    """An agent in a round robin. `identity`, for results files, is the spec with the hash of each file."""
 
     agent: Agent
     name: str
@@ -278,14 +271,10 @@ def _described(played: list[GameRecord], chunk: Chunk) -> list[GameRecord]:
     """Return the records of a chunk with seed, opening and date."""
     key, today = chunk.key, str(date.today())
     turns = "" if key.opening_set == "balanced" else f"{key.opening_turns} random turns, "
+    names = (f"{turns}{key.opening_set}, number {chunk.start + i // 2}" for i in range(len(played)))
     return [
-        replace(
-            game,
-            seed=key.seed,
-            opening=f"{turns}{key.opening_set}, number {chunk.start + number // 2}",
-            date=today,
-        )
-        for number, game in enumerate(played)
+        replace(game, seed=key.seed, opening=name, date=today)
+        for game, name in zip(played, names, strict=True)
     ]
 
 
@@ -312,14 +301,8 @@ class ResultsFile(LinesFile):
         self._chunks: dict[MatchKey, list[tuple[int, np.ndarray]]] = {}
 
     def margins(self, key: MatchKey, pairs: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the results of the first P openings of a match.
-
-        Returns:
-            bool `[P]`, whether the file contains the opening, and int16 `[P, 2]`, the margins. Of duplicate
-            lines, the first counts.
-        """
-        found = np.zeros(pairs, np.bool_)
-        margins = np.zeros((pairs, 2), np.int16)
+        """Return which of the first P openings have results, bool `[P]`, and the margins, int16 `[P, 2]`."""
+        found, margins = np.zeros(pairs, np.bool_), np.zeros((pairs, 2), np.int16)
         for start, chunk in reversed(self._chunks.get(key, [])):  # the first line overwrites later ones
             part = chunk[: max(0, pairs - start)]
             margins[start : start + len(part)] = part
