@@ -24,11 +24,10 @@ _SUM_PAIRS = np.uint64(0x0001000100010001)
 
 
 def _lap_table() -> np.ndarray:
-    """Build the table of laps, for every row width, hole and number of seeds below one round of the board.
+    """Build the laps of less than one round of the board, uint64 `[MAX_ROW_WIDTH + 1, 24, 24, 4]`.
 
-    Returns:
-        uint64 `[MAX_ROW_WIDTH + 1, 24, 24, 4]` by row width, hole and seeds: the numbers to add to the three
-        words of the board, and the hole of the last seed.
+    The table has, by row width, hole and seeds, the numbers to add to the three words of the board, and the
+    hole of the last seed.
     """
     laps = np.zeros((MAX_ROW_WIDTH + 1, _MAX_HOLES, _MAX_HOLES, 4), np.uint64)
     for width in range(MIN_ROW_WIDTH, MAX_ROW_WIDTH + 1):

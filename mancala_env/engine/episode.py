@@ -56,12 +56,9 @@ class EpisodeSettings(NamedTuple):
 class Step(NamedTuple):
     """The result of a turn in an episode.
 
-    Attributes:
-        game: The next game: after the turn, at the start of the next round, or at the end of the episode.
-        played: The game directly after the turn.
-        is_over: Whether the episode is over.
-        is_truncated: Whether the episode is truncated (RULES 5.4).
-        reward: South's reward, 0 while the episode runs. North's reward is its negative.
+    `game` is the next game: after the turn, at the start of the next round, or at the end of the episode.
+    `played` is the game directly after the turn. Matches can be truncated (RULES 5.4). `reward` is South's, 0
+    while the episode runs. North's reward is its negative.
     """
 
     game: Any
@@ -72,11 +69,7 @@ class Step(NamedTuple):
 
 
 def encode_rounds(rounds: Rounds) -> int:
-    """Return the code of a limit on rounds for kernels.
-
-    Raises:
-        InvalidArgument: `rounds` is neither a whole number from 1 to MAX_ROUNDS nor "match".
-    """
+    """Check a limit on rounds, 1 to MAX_ROUNDS or "match", and return its code for kernels."""
     if isinstance(rounds, str) and rounds == "match":
         return MATCH
     if not is_whole(rounds) or not 1 <= rounds <= MAX_ROUNDS:
@@ -93,11 +86,7 @@ def encode_episode(
     reward: Any = "outcome",
     opening_set: Any = "all",
 ) -> EpisodeSettings:
-    """Return the settings of an episode from the arguments of Batch and the environments.
-
-    Raises:
-        InvalidArgument: An argument is out of range; the message says what is valid.
-    """
+    """Check the arguments of Batch and the environments, and return them as the settings of an episode."""
     starter = one_of("first_player", first_player, (SOUTH, NORTH, "random"))
     return EpisodeSettings(
         rounds=encode_rounds(rounds),
@@ -162,9 +151,8 @@ def step_from(rules, settings, game, hole):
 def end_of_round(rules, settings, game):
     """Return the continuation of an episode after a finished round.
 
-    Returns:
-        The start of the next round, or the final game of the episode; whether the episode is over; whether it
-        is truncated (RULES 5.4); South's reward, 0 while the episode runs.
+    Return the start of the next round, or the final game of the episode; whether the episode is over; whether
+    it is truncated; South's reward.
     """
     is_match_over = False
     is_last = settings.rounds == 1

@@ -81,11 +81,7 @@ def children(rules, games, found):
 
 
 def encode_opening_set(opening_set: OpeningSet) -> int:
-    """Return the index of a set, for kernels.
-
-    Raises:
-        InvalidArgument: The set is unknown.
-    """
+    """Return the index of a set, for kernels; an unknown set raises InvalidArgument."""
     return OPENING_SETS.index(one_of("opening_set", opening_set, OPENING_SETS))
 
 

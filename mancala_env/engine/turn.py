@@ -93,9 +93,8 @@ def write_mask(rules, game, player, mask, b):
 def sow_laps(rules, game, hole):
     """Sow from a hole, lap after lap, until a lap does not relay.
 
-    Returns:
-        The board, the hole of the last seed, the seeds in that hole before the last seed (uint64), and the
-        number of laps. The turn is endless if the last of 1,000 laps would relay again; see :func:`relays`.
+    Return the board, the hole of the last seed, the seeds in that hole before the last seed (uint64), and the
+    number of laps. The turn is endless if the last of 1,000 laps would relay again; see :func:`relays`.
     """
     board = game.board
     owned = game.owned_south | game.owned_north
@@ -132,9 +131,8 @@ def relays(owned, fours, last, before):
 def play_turn(rules, game, hole):
     """Play the turn that starts from a legal hole (RULES 3), and find the next player (RULES 4).
 
-    Returns:
-        The next Game (its `end` is not RUNNING if the round is over), the number of laps, the number of
-        captured seeds, and the bits of the player's newly owned holes.
+    Return the next Game (its `end` is not RUNNING if the round is over), the number of laps, the number of
+    captured seeds, and the bits of the player's newly owned holes.
     """
     board, last, before, laps = sow_laps(rules, game, hole)
     mover = game.player

@@ -120,11 +120,7 @@ def first_impossible(rules, games):
 
 
 def check_set_up(ruleset: Ruleset, games: np.ndarray) -> None:
-    """Check a game that was set up from values in range; it is row 0 of uint64 `[1, NUM_COLUMNS]`.
-
-    Raises:
-        InvalidPosition: The game is impossible; the message contains the values.
-    """
+    """Raise InvalidPosition, with the values, if the game of row 0 is impossible; its values are in range."""
     reason = reason_against(encode(ruleset), games, 0)
     if reason:
         raise InvalidPosition(_explained(ruleset, unpack(games, ruleset.num_holes), reason))
@@ -159,11 +155,7 @@ def _explained(ruleset: Ruleset, state: State, reason: int) -> str:
 
 
 def check_array(games: Any) -> np.ndarray:
-    """Return an array with the shape and type of games, uint64 `[B, NUM_COLUMNS]`.
-
-    Raises:
-        InvalidPosition: The array has another shape or type.
-    """
+    """Return an array that is uint64 `[B, NUM_COLUMNS]`; raise InvalidPosition for another shape or type."""
     array = np.asarray(games)
     if array.ndim != 2 or array.shape[1] != NUM_COLUMNS or array.dtype != np.uint64:
         found = f"{array.dtype} of shape {array.shape}" if array.ndim else type(games).__name__

@@ -93,15 +93,10 @@ Shape = Disc | Box | Outline | Words
 
 
 class Scene(NamedTuple):
-    """A picture.
+    """A picture, with a short title, and a full description for screen readers.
 
-    Attributes:
-        width: Width in units.
-        height: Height in units.
-        shapes: Shapes in drawing order. Shapes without a name come first; they are the board, which does not
-            change during a round.
-        title: Short description.
-        description: Full description, for screen readers.
+    The shapes are in drawing order. Those without a name come first; they are the board, which does not
+    change during a round. Sizes are in units.
     """
 
     width: float
@@ -112,12 +107,7 @@ class Scene(NamedTuple):
 
 
 class Layout:
-    """Coordinates of the board of a ruleset.
-
-    Attributes:
-        width: Width of the picture in units.
-        height: Height of the picture in units.
-    """
+    """Coordinates of the board of a ruleset, and the width and height of its picture."""
 
     def __init__(self, ruleset: Ruleset) -> None:
         self.ruleset = ruleset
@@ -272,9 +262,8 @@ def in_words(ruleset: Ruleset, state: State, legal: Sequence[int] = ()) -> str:
     seeds, owner, territory = state.seeds[0], state.owner[0], state.territory[0]
     sentences = [f"{status_of(ruleset, state)}."]
     for player in (SOUTH, NORTH):
-        row = range(player * ruleset.row_width, (player + 1) * ruleset.row_width)
         holes = []
-        for hole in row:
+        for hole in range(player * ruleset.row_width, (player + 1) * ruleset.row_width):
             words = str(seeds[hole])
             if owner[hole] != NO_PLAYER:
                 words += f" ({OWNED_WORDS[ruleset.landing]} of {PLAYERS[owner[hole]]})"
@@ -298,9 +287,8 @@ def _counts(state: State) -> tuple[int, int]:
 
 def _tray(layout: Layout, player: int) -> Iterator[Shape]:
     tray = layout.tray(player)
-    middle = tray.x + tray.width / 2
     yield tray
-    yield Words(middle, tray.y + 26, PLAYERS[player], WORD, ROLES[player], bold=True)
+    yield Words(tray.x + tray.width / 2, tray.y + 26, PLAYERS[player], WORD, ROLES[player], bold=True)
 
 
 def _store(layout: Layout, player: int, stored: int) -> Iterator[Shape]:
@@ -349,8 +337,7 @@ def _label(layout: Layout, hole: int, owner: int, sower: int) -> Iterator[Shape]
     """Draw the label of a hole: its turn, or its word and a triangle to its owner."""
     x, y = layout.label(hole)
     if owner == NO_PLAYER:
-        turn = turn_name(layout.ruleset, sower, hole)
-        yield Words(x, y, turn, WORD, "faint", name=f"label-{hole}")
+        yield Words(x, y, turn_name(layout.ruleset, sower, hole), WORD, "faint", name=f"label-{hole}")
         return
     word = OWNED_WORDS[layout.ruleset.landing]
     size = min(WORD, (CELL - 20) / (len(word) * _LETTER))
@@ -371,8 +358,7 @@ def _footer(layout: Layout, state: State, caption: str) -> Iterator[Shape]:
     score = f"{south} : {north}"
     if layout.ruleset.row_width > 3:
         score = f"South {score} North"
-    score_at = layout.width - _MARGIN - 4
-    yield Words(score_at, layout.footer, score, WORD, "faint", "end", name="score")
+    yield Words(layout.width - _MARGIN - 4, layout.footer, score, WORD, "faint", "end", name="score")
     room = layout.width - 2 * _MARGIN - 36 - len(score) * WORD * _LETTER
     if state.end[0] == RUNNING:
         yield _triangle(_MARGIN + 12, layout.footer - 7.5, 8, int(state.player[0]), "turn")

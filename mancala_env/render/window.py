@@ -29,11 +29,7 @@ class NoDisplay(OSError):
 
 
 class Window:
-    """A window on the screen; :meth:`show` opens it.
-
-    Attributes:
-        title: Title of the window.
-    """
+    """A window on the screen; :meth:`show` opens it."""
 
     _process: subprocess.Popen[bytes] | None = None
     _was_closed = False

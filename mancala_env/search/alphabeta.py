@@ -134,9 +134,8 @@ def _recall(table, key, game, depth, alpha, beta, network):
     A value searched to exactly this depth counts. A value that does not depend on the horizon counts to any
     greater depth. So every value equals that of a full-width search to the depth.
 
-    Returns:
-        Whether the value settles the position for the window, the value, whether it depends on the horizon
-        (0 or 1), and the hole of the best known turn or -1.
+    Return whether the value settles the position for the window, the value, whether it depends on the horizon
+    (0 or 1), and the hole of the best known turn or -1.
     """
     slot = np.int64(key & np.uint64(len(table) - 1))
     if table[slot, _KEY] != key:
@@ -158,9 +157,8 @@ def _recall(table, key, game, depth, alpha, beta, network):
 def _evaluate_last_turn(rules, game, total, beta, network):
     """Search a position one turn before the horizon.
 
-    Returns:
-        The value for the player to move (a lower bound from beta on), whether it depends on the horizon
-        (0 or 1), and the turns played.
+    Return the value for the player to move (a lower bound from beta on), whether it depends on the horizon
+    (0 or 1), and the turns played.
     """
     mover = game.player
     legal = legal_holes(rules, game)
@@ -260,10 +258,8 @@ def _back_up_to_root(frames, root_values, row, value, is_open, wants_all):
 def _search_depth(rules, network, wants_all, memory, budget):
     """Search the root in frame 0 to its depth, or resume that search.
 
-    The current line lies in frames instead of on a call stack, so the search can stop anywhere.
-
-    Returns:
-        Whether the root is done, and the remaining budget of turns.
+    The current line lies in frames instead of on a call stack, so the search can stop anywhere. Return
+    whether the root is done, and the remaining budget of turns.
     """
     frames, keys, children, progress = memory.frames, memory.keys, memory.children, memory.progress
     width = len(memory.root_values)

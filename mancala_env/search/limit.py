@@ -12,11 +12,9 @@ MOST_SIMULATIONS = 10_000_000
 
 
 class Budget(NamedTuple):
-    """Limit of the search of one position.
+    """Limit of the search of one position, in turns of depth or in simulations, or in seconds.
 
-    Attributes:
-        steps: Depth in turns, or number of simulations; with a time limit the largest possible number.
-        seconds: Seconds for each position; infinite if steps are limited instead.
+    With a time limit, `steps` is the largest possible number. Otherwise `seconds` is infinite.
     """
 
     steps: int

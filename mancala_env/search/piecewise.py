@@ -25,11 +25,9 @@ class PiecewiseSearch:
     """
 
     def __init__(self, new_memory: Callable[[], Any], largest_piece: int) -> None:
-        """Prepare searches; the first one allocates memory.
+        """Prepare searches in pieces of at most `largest_piece` turns or simulations.
 
-        Args:
-            new_memory: Allocates the memory of one thread. Its `progress` has the column ACTIVE.
-            largest_piece: Most turns, or simulations, in one piece.
+        `new_memory` allocates the memory of one thread. Its `progress` has the column ACTIVE.
         """
         self._new_memory, self._largest_piece = new_memory, largest_piece
         self._idle_memories: list[Any] = []
@@ -41,15 +39,11 @@ class PiecewiseSearch:
         num_threads: int,
         search_piece: Callable[[Any, int, int, int], int],
     ) -> None:
-        """Search every game.
+        """Search every game within the limit.
 
-        Args:
-            num_games: Number of games.
-            limit: Steps or seconds for each game.
-            num_threads: CPU threads.
-            search_piece: Called with a memory, the index of the first game, the index after the last game,
-                and the size of a piece in steps. It resumes the search for about that many steps. It returns
-                the index of the current game, or the index after the last game when all are done.
+        `search_piece` gets a memory, the index of the first game, the index after the last game, and a number
+        of steps. It resumes the search for about that many steps. It returns the index of the
+        current game, or the index after the last game when all are done.
         """
         is_cancelled = Event()
         is_timed = not math.isinf(limit.seconds)

@@ -126,12 +126,9 @@ The values are for the players to move, -1 to 1. The logits of illegal actions a
 
 
 class Guide(NamedTuple):
-    """Evaluator of positions: a value network, or a function.
+    """Evaluator of positions: a packed value network or, if that is None, a function.
 
-    Attributes:
-        network: Packed value network; None: `evaluate` is called.
-        evaluate: Function that evaluates many positions at once.
-        margin_share: Weight of the margin in the values, 0 (outcomes) to 1 (margins).
+    `margin_share` is the weight of the margin in the values, 0 (outcomes) to 1 (margins).
     """
 
     network: np.ndarray | None
@@ -218,15 +215,9 @@ def _write_roots(rules, games, trees):
 
 
 def reward_of(margins: np.ndarray, margin_share: float, ruleset: Ruleset) -> np.ndarray:
-    """Return the rewards of expected margins.
+    """Return the rewards of expected margins in seeds, float32 `[N]`, -1 to 1.
 
-    Args:
-        margins: `[N]`, in seeds.
-        margin_share: Weight of the margin in the reward, 0 to 1. The outcome has the remaining weight.
-        ruleset: Ruleset of the games.
-
-    Returns:
-        float32 `[N]`, -1 to 1.
+    `margin_share`, 0 to 1, is the weight of the margin. The outcome has the remaining weight.
     """
     shares = np.clip(margins / ruleset.total_seeds, -1, 1)
     outcomes = np.tanh(margins / DECISIVE_MARGIN)
@@ -422,14 +413,9 @@ def grow_trees(
 ) -> SearchTrees:
     """Search games side by side, each within a limit, and return their trees.
 
-    Args:
-        rules: The ruleset as kernels take it.
-        games: Running games, uint64 `[B, NUM_COLUMNS]`.
-        limit: Simulations or seconds for each game.
-        guide: Evaluator of positions.
-        done: int64 `[B]`, zeros; the number of simulations of each game is written to it.
-        noise: Random numbers float64 `[B, H]` of at least 0, and the share of the noise in the priors at the
-            roots, 0 to 1.
+    `games` are running games, uint64 `[B, NUM_COLUMNS]`. The number of simulations of each game is written to
+    `done`, int64 `[B]` of zeros. `noise` has random numbers float64 `[B, H]` of at least 0, and the share of
+    the noise in the priors at the roots, 0 to 1.
     """
     num_games, num_turns = len(games), 2 * rules.width
     waiting = num_games * _MAX_IN_FLIGHT

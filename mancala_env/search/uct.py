@@ -154,10 +154,7 @@ def add_children(rules, game, tree, estimates, node, used):
 
 @kernel
 def _best_child(tree, estimates, node, shift):
-    """Return the child with the highest upper confidence bound.
-
-    `shift` is the child preferred among equals, such as children without visits.
-    """
+    """Return the child with the highest upper confidence bound, among equals the child `shift`."""
     first, count = np.int64(tree[node, FIRST]), np.int64(tree[node, COUNT])
     exploration = _EXPLORATION * math.sqrt(math.log(np.float64(tree[node, VISITS] + 1)))
     best = first + shift
@@ -339,11 +336,9 @@ def search_piece(
     """Search games `start` to `stop`, for about `piece` simulations.
 
     A game is searched for `simulations` simulations, or until its value is proven. `match_values` is None, or
-    int32 `[B, 3, T + 1]`. For each final count of South it has three numbers:
-
-    - the match value, -MAX_MATCH_VALUE to MAX_MATCH_VALUE
-    - the smallest match value of this count and all larger counts
-    - the largest match value of this count and all smaller counts
+    int32 `[B, 3, T + 1]`. Its rows have, for each final count of South: the match value, -MAX_MATCH_VALUE to
+    MAX_MATCH_VALUE; the smallest match value of this and all larger counts; the largest of this and all
+    smaller counts.
 
     Returns the current game. Call the function again with that game to resume the search.
     """

@@ -59,13 +59,8 @@ def keys_of(ruleset: Ruleset, games: np.ndarray) -> np.ndarray:
 def opening_positions(ruleset: Ruleset, turns: int, most: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return the different running positions of the first turns of a round, in book order.
 
-    Args:
-        ruleset: The ruleset.
-        turns: Most turns from the start.
-        most: Number of positions after which no further turn is played; None: no limit.
-
-    Returns:
-        games, uint64 `[N, NUM_COLUMNS]`, and the number of turns of each from the start, int64 `[N]`.
+    No further turn is played after more than `most` positions. The result is games, uint64
+    `[N, NUM_COLUMNS]`, and the number of turns of each from the start, int64 `[N]`.
     """
     level = Position(ruleset).games
     levels, depths = [level], [np.zeros(1, np.int64)]
@@ -105,7 +100,6 @@ class Book:
     """Exact *rests* of opening positions: their values minus the lead in owned holes.
 
     Attributes:
-        ruleset: The ruleset.
         turns: Largest number of turns from the start.
         games: uint64 `[N, NUM_COLUMNS]`, the positions in book order.
         rests: int16 `[N]`, rest of each position, or UNKNOWN.
@@ -118,8 +112,7 @@ class Book:
     ) -> None:
         """Play the opening turns and assign the values to their positions.
 
-        Most arguments are the attributes. `checksum` is the result of :func:`checksum_of` for the keys of the
-        positions.
+        `checksum` is the result of :func:`checksum_of` for the keys of the positions.
 
         Raises:
             InvalidBook: The values are of other positions.

@@ -244,16 +244,9 @@ class Solver(Prover):
         return lower, upper, move if action is None else action
 
     def narrow(self, position: Position, lower: int, upper: int, guess: int = 0) -> int:
-        """Return the value of a position.
+        """Return the value of a position between two bounds that have its parity, from a first guess.
 
-        Args:
-            position: The position; running, unless the bounds are equal.
-            lower: Lower bound of the value, with the parity of the value.
-            upper: Upper bound of the value, with the parity of the value.
-            guess: First guess of the value.
-
-        Raises:
-            OutOfTime: The deadline passed.
+        The position must be running, unless the bounds are equal. After the deadline it raises OutOfTime.
         """
         beta = study.first_beta(lower, upper, guess)
         while lower < upper:

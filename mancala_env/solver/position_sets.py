@@ -1,16 +1,8 @@
 """Positions with the exact value of every action, to measure agents against.
 
-Sets are bundled for the rulesets of :func:`rulesets_with_positions`. ``python -m tools.make_positions``
-regenerates them.
-
-Positions of the first phase are drawn from the opening book if there is one. The others are from rounds after
-a random opening. Half of these rounds are random. In the other half, players take the greedy turn with
-probability 75 %. A position has at least two legal actions. All positions of a set differ, and a round gives
-at most one position to a phase.
-
-Phases are defined by the share of free seeds. This share never rises. It determines how hard a position is
-for players and for the solver. A set lacks phases that take too long to solve. Positions that exceeded the
-solver's limit are excluded, so a hard phase is slightly easier than a fair sample.
+``python -m tools.make_positions`` makes the sets. ``docs/perfect_play.md`` describes their phases, and how
+positions are found. A position has at least two legal actions. All positions of a set differ, and a round
+gives at most one position to a phase.
 """
 
 from dataclasses import dataclass

@@ -21,11 +21,8 @@ up (step 5) the bound of its turn has just been found:
    answered at once. All other turns are kept, ordered by gain, then by the number of replies.
 4. *Look up* the positions after these turns. If no turn is left, or one proves enough, store and go up.
 5. *Use the bound* of the searched turn. Store and go up if it proves enough or was the last one.
-6. *Defer* turns that reached their limit of nodes.
+6. *Defer* turns that reached their limit of nodes ("Deferred turns" in ``docs/perfect_play.md``).
 7. *Choose* the most promising remaining turn, and *enter* the position after it. Back to step 1.
-
-Unless it is the last remaining turn, a turn has a limit of nodes. So one bad turn cannot cost more than all
-other turns together. The limit grows fourfold each time the turn is deferred.
 
 Several threads can run the same search on one table. The line is in arrays, not on a call stack. So the
 kernel can return after a number of nodes, and resume when called again. A node is a position whose turns were
@@ -221,8 +218,7 @@ def _with_turn(rules, game, beta, proved, value, after_stall, ransom, conditions
 def _play_turns(rules, scope, line, first, game, beta):
     """Step 3: play every turn and keep those without a certain result, in rows from `first` on.
 
-    Returns:
-        The bound that the other turns prove together, and the number of kept turns.
+    Return the bound that the other turns prove together, and the number of kept turns.
     """
     mover = game.player
     fixed = _fixed_margin(game, mover)
@@ -265,8 +261,7 @@ def _play_turns(rules, scope, line, first, game, beta):
 def _look_up_turns(rules, scope, table, attempts, line, first, game, beta, hint, proved, kept):
     """Step 4: look up the positions after the kept turns, and keep those that the table does not answer.
 
-    Returns:
-        What the others and `proved` prove together, and the number of turns kept.
+    Return what the others and `proved` prove together, and the number of turns kept.
     """
     turn_words, turn_nums = line.turn_words, line.turn_nums
     left = first
@@ -312,8 +307,7 @@ def _beta_after(beta, gain, changes_sides):
 def _take_bound(rules, line, ply, game, bound, conditions):
     """Step 5: use the bound found after a position's current turn.
 
-    Returns:
-        The bound proved for the position, and whether its search is done: by this turn, or by all turns.
+    Return the bound proved for the position, and whether its search is done: by this turn, or by all turns.
     """
     nums, turn_nums = line.nums, line.turn_nums
     at = nums[ply, _AT]

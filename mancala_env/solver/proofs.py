@@ -2,21 +2,11 @@
 
 Two parts of a position rarely affect its rest (see :mod:`mancala_env.solver.proof_search`): the stall counter
 and the contents of owned holes. So proofs are stored under keys without these parts, with the
-:class:`Conditions` under which they hold. ``docs/perfect_play.md`` explains why they suffice.
+:class:`Conditions` under which they hold: the numbers *chain*, *need* and *drain*. ``docs/perfect_play.md``
+defines them and explains why they suffice ("Why a proof holds for other positions").
 
-A proof is *for* one player: the player to move if it is a lower bound, otherwise the opponent. Its conditions
-are three numbers:
-
-- The *chain* is a number of consecutive turns from the proved position that leave the free seeds unchanged
-  and do not end the round: the largest such number on any line of the proof. The proof holds for every stall
-  counter s with s + chain < 50. If s + chain is 50 in the proved position, it holds only for this counter.
-- The *need* is the largest number of ransoms from non-empty holes by the player that the proof is for, on any
-  line. The proof holds if each hole of the other player holds that many seeds, or at least as many as in the
-  proved position.
-- The *drain* is 0 if no hole owned by the player that the proof is for is ransomed while empty. Otherwise it
-  is one more than the largest number of ransoms before such a ransom, on its line. The proof holds if each
-  hole with fewer seeds than the drain has at most as many as in the proved position. If the proof has seeds
-  to spare, the ransom counts as if the hole were full, and there is no drain.
+A proof is *for* one player: the player to move if it is a lower bound, otherwise the opponent. If it has
+seeds to spare, a ransom from an empty hole counts as if the hole were full, and the drain is 0.
 
 Need and drain are counted up to EXACT_CONTENTS, which also stands for all larger numbers. No hole contains
 enough seeds for such a need, so the proof holds only for exactly these contents.
@@ -108,13 +98,7 @@ class Conditions(NamedTuple):
 
 
 class ProvedBound(NamedTuple):
-    """A bound on a position's rest R.
-
-    Attributes:
-        bound: Lower or upper bound of R.
-        conditions: Conditions of its proof.
-        action: Action that proves the lower bound; NO_MOVE for an upper bound.
-    """
+    """A bound on a position's rest; `action` proves a lower bound, and is NO_MOVE for an upper bound."""
 
     bound: Any
     conditions: Any
@@ -234,11 +218,10 @@ def all_hold(board, bits, need):
 
 @kernel
 def look_up(table, game, keys):
-    """Look up the bounds of a position.
+    """Look up a position.
 
-    Returns:
-        Lower bound and its Conditions, upper bound and its Conditions, and the hole that proved the lower
-        bound, or NO_MOVE.
+    Return its lower bound and the bound's Conditions, the same for its upper bound, and the hole that proved
+    the lower bound or NO_MOVE.
     """
     start = _bucket_of(table, keys)
     lower, upper, move = LEAST, MOST, NO_MOVE
@@ -388,8 +371,7 @@ def before(game, is_for_mover, after_stall, ransom, conditions):
 def as_if_full(rules, worth, ransom, beta):
     """Count the ransom of an empty hole as if the hole were full, if the turn still stays below beta.
 
-    Returns:
-        The new value of the turn, and the new kind of ransom.
+    Return the new value of the turn, and the new kind of ransom.
     """
     more = 2 if rules.ransoms_empty else 4
     if ransom == RANSOM_FROM_EMPTY and worth + more < beta:

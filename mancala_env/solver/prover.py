@@ -44,11 +44,7 @@ class OutOfTime(Exception):
 
 
 def positive(name: str, value: Any) -> float:
-    """Return a number above 0 as a float.
-
-    Raises:
-        SolverInputError: The value is not such a number.
-    """
+    """Return a number above 0 as a float; otherwise raise SolverInputError."""
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if not is_number or not value > 0:  # false for NaN, too
         raise SolverInputError(f"{name} must be a number above 0, not {value!r}")
@@ -100,11 +96,7 @@ class Prover:
         self.is_cancelled = True
 
     def check_limits(self) -> None:
-        """Check the limits of time and nodes, and call `on_call`.
-
-        Raises:
-            OutOfTime: A limit was reached, or another thread has cancelled.
-        """
+        """Call `on_call`, and raise OutOfTime if a limit was reached or another thread has cancelled."""
         if self.on_call:
             self.on_call()
         if self.is_cancelled or time.monotonic() >= self.deadline or self.nodes >= self._last_node:
@@ -113,15 +105,8 @@ class Prover:
     def prove(self, games: np.ndarray, beta: int) -> int:
         """Search with a null window: is the rest of a running game at least `beta`?
 
-        Args:
-            games: uint64 `[1, NUM_COLUMNS]`.
-            beta: A number of the parity of the free seeds.
-
-        Returns:
-            A lower bound of the rest if it is at least `beta`, else an upper bound.
-
-        Raises:
-            OutOfTime: A limit was reached.
+        `games` is uint64 `[1, NUM_COLUMNS]`, and `beta` has the parity of the free seeds. The result is a
+        lower bound of the rest if it is at least `beta`, else an upper bound. At a limit it raises OutOfTime.
         """
         self._shared_table()
         self._start(0, games, beta)

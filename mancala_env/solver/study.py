@@ -54,11 +54,7 @@ class Study(NamedTuple):
 
 @kernel
 def known(rules, games, b, shares, table):
-    """Look up what is known of row b of a games array without a search.
-
-    Returns:
-        The bounds of its value, equal where the round is over, and a good action or NO_MOVE.
-    """
+    """Return the bounds of the value of row b without a search, and a good action or NO_MOVE."""
     game = load(games, b)
     sure = owned_margin(game, game.player)
     if game.end != RUNNING:
@@ -83,10 +79,7 @@ def first_beta(lower, upper, guess):
 
 @kernel
 def narrowed(lower, upper, beta, answer):
-    """Return the bounds after an answer, and the next beta.
-
-    `answer` is a lower bound of the value if it is at least `beta`, else an upper bound.
-    """
+    """Return the bounds after an answer (see :func:`take_answer`), and the next beta."""
     if answer >= beta:
         return min(answer, upper), upper, answer + 2
     return lower, max(answer, lower), answer

@@ -28,11 +28,8 @@ _CHECKSUM_SIZE = 16
 class KernelCache:
     """The compiled versions of one function, in a folder that belongs to the function's sources.
 
-    It replaces ``numba.core.caching.FunctionCache`` in a dispatcher of numba.
-
-    Args:
-        function: The Python function, which is not a closure.
-        folder: Folder of its files. It is created by the first save.
+    It replaces ``numba.core.caching.FunctionCache`` in a dispatcher of numba. The function is not a closure.
+    The first save creates the folder.
     """
 
     def __init__(self, function: Callable[..., Any], folder: str | Path) -> None:

@@ -6,13 +6,10 @@ _MOST_GROWTH, _LEAST_GROWTH = 2.0, 0.125
 
 
 class Pace:
-    """The size of the next piece of work, from the times of the previous pieces.
+    """The size of the next piece of work, in units of the kernel, from the times of the previous pieces.
 
     The time of a node, a turn or a simulation differs by a factor of 100 between boards. The first access to
     a large table takes longer than later accesses. So the first pieces are small.
-
-    Attributes:
-        piece: Size of the next piece, in units of the kernel.
     """
 
     def __init__(self, first: int, most: int, seconds: float = PIECE_SECONDS) -> None:

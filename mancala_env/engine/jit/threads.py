@@ -74,11 +74,7 @@ def default_num_threads() -> int:
 
 
 def num_threads_of(num_threads: Any) -> int:
-    """Return the number of CPU threads; None is every core that this process may use.
-
-    Raises:
-        InvalidArgument: The number is not a whole number from 1 to 1,024.
-    """
+    """Check a number of CPU threads, 1 to MOST_THREADS, and return it; None is every usable core."""
     if num_threads is None:
         return default_num_threads()
     return whole("num_threads", num_threads, 1, MOST_THREADS)
