@@ -492,7 +492,7 @@ def test_who_comes_before_the_server_runs_waits_for_it():
         (["--checkpoints", "nowhere"], "--checkpoints must be an existing folder, not 'nowhere'"),
         (["--checkpoints", ""], "--checkpoints must be an existing folder, not ''"),
         (["--agents", "random", "nowhere.zip"], "there is no checkpoint 'nowhere.zip'"),
-        (["--agents", "minmax:3"], "did you mean minimax"),
+        (["--agents", "minmax:3"], "did you mean 'minimax'"),
         (["--agents", "python:none.py:f"], "none.py cannot be read"),
     ],
 )
