@@ -25,12 +25,9 @@ _GRID_WIDTH = 1280
 
 
 class Seen(NamedTuple):
-    """A position to draw.
+    """A position to draw, and the known turns that led to it: the position before each, and the action.
 
-    Attributes:
-        position: The position.
-        turns: The known turns that led to it: the position before each, and the action.
-        ends: The holes of the last turn if it led directly to the position.
+    `ends` are the holes of the last turn if it led directly to the position.
     """
 
     position: Position
@@ -43,11 +40,7 @@ class Seen(NamedTuple):
 
 
 def seen_after(begin: Position | None, holes: Sequence[int], now: Position) -> Seen:
-    """Return a position with the turns that led to it, or without turns if they lead to another position.
-
-    The turns sow from `holes` in order, from the position `begin` on, which is None if unknown. New rounds
-    are set up between them.
-    """
+    """Return a position with the turns from `begin` that led to it, or without if they lead elsewhere."""
     if begin is None or not holes:
         return Seen(now)
     ruleset, position, turns = now.ruleset, begin.copy(), []
@@ -69,11 +62,9 @@ def seen_after(begin: Position | None, holes: Sequence[int], now: Position) -> S
 def seen_of(duel: Duel, b: int, now: Position) -> Seen:
     """Return the position of game b of a Duel with the turns of the last step."""
     played = duel.played(b)
-    if played is None:
+    if played is None or not played[0].any():
         return Seen(now)
-    games, holes = played
-    begin = Position.from_games(now.ruleset, games) if games.any() else None
-    return seen_after(begin, holes, now)
+    return seen_after(Position.from_games(now.ruleset, played[0]), played[1], now)
 
 
 def draw(render_mode: str, seen: Seen) -> Any:

@@ -22,11 +22,7 @@ def metadata_of(declared: Mapping[str, Any], observer: Observer) -> dict[str, An
 
 
 class LegalDiscrete(spaces.Discrete):
-    """``Discrete(A)`` whose `sample()` draws from the legal actions when no mask is given.
-
-    Attributes:
-        mask: int8 `[A]`, 1 where the action is legal; the environment replaces it at each step.
-    """
+    """``Discrete(A)`` whose `sample()` draws from the legal actions: from `mask`, int8 `[A]`, by default."""
 
     def __init__(self, num_actions: int) -> None:
         super().__init__(num_actions)
