@@ -231,8 +231,7 @@ class PuctAgent(Agent):
         budget, guide = self.budget, self._guide
         for part in puct.slices(len(games), self.ruleset.row_width, budget, guide):
             noise = None if draws is None else (draws[part], share)
-            done = simulations[part]
-            yield part, puct.grow_trees(self._rules, games[part], budget, guide, done, noise)
+            yield part, puct.grow_trees(self._rules, games[part], budget, guide, simulations[part], noise)
         self.last_simulations = simulations
 
     @property

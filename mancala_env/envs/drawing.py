@@ -1,7 +1,4 @@
-"""Pictures of environments: text, SVG, pixels or a window, with the holes of the last turn marked.
-
-Turns are written out only when a picture is drawn.
-"""
+"""Pictures of environments: text, SVG, pixels or a window, with the holes of the last turn marked."""
 
 from collections.abc import Sequence
 from math import ceil, sqrt
@@ -69,15 +66,13 @@ def seen_of(duel: Duel, b: int, now: Position) -> Seen:
 
 def draw(render_mode: str, seen: Seen) -> Any:
     """Return the picture of a position for a render mode other than "human"."""
-    match render_mode:
-        case "ansi":
-            return str(seen.position)
-        case "svg":
-            return seen.position.to_svg(last=seen.ends)
-        case _:
-            from mancala_env.render.pixels import pixels_of
+    if render_mode == "ansi":
+        return str(seen.position)
+    if render_mode == "svg":
+        return seen.position.to_svg(last=seen.ends)
+    from mancala_env.render.pixels import pixels_of
 
-            return pixels_of(seen.scene())
+    return pixels_of(seen.scene())
 
 
 class Screen:
@@ -106,10 +101,6 @@ class Screen:
 
         scenes = [one.scene() for one in seen]
         self.window.show(grid_of(scenes, ceil(sqrt(len(scenes))), width=_GRID_WIDTH), 1 / fps)
-
-    def close(self) -> None:
-        """Close the window."""
-        self.window.close()
 
 
 class DrawnEnv:
@@ -140,7 +131,7 @@ class DrawnEnv:
     def close(self) -> None:
         """Close the window of `render_mode` "human"."""
         if self._screen is not None:
-            self._screen.close()
+            self._screen.window.close()
 
     def _show(self) -> None:
         """Show the turns that led to the position in the window, if there is one."""

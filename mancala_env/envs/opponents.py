@@ -42,7 +42,6 @@ class _Now(NamedTuple):
 
 
 def _array_of_now(name: str) -> Any:
-    """Return a property for an array of the state of a Duel."""
     return property(attrgetter(f"_now.{name}"))
 
 

@@ -146,11 +146,7 @@ class EnvOptions:
 
 
 class UnknownRenderMode(InvalidArgument, TypeError):
-    """A render mode that the environment does not have.
-
-    It is a TypeError as well: Stable-Baselines3's ``make_vec_env`` asks for a render mode by default, and
-    retries without one only after a TypeError.
-    """
+    """An unknown render mode; a TypeError, after which SB3's ``make_vec_env`` retries without a mode."""
 
 
 class MissingRenderer(MissingPackage, TypeError):

@@ -29,7 +29,6 @@ class LegalDiscrete(spaces.Discrete):
         self.mask = np.ones(num_actions, np.int8)
 
     def sample(self, mask: Any = None, probability: Any = None) -> Any:
-        """Draw an action; see ``Discrete.sample``."""
         if mask is None and probability is None:
             mask = self.mask
         return super().sample(mask, probability)
@@ -43,7 +42,6 @@ class LegalMultiDiscrete(spaces.MultiDiscrete):
         self.mask = np.ones((num_envs, num_actions), np.int8)
 
     def sample(self, mask: Any = None, probability: Any = None) -> Any:
-        """Draw an action for each environment; see ``MultiDiscrete.sample``."""
         if mask is None and probability is None:
             # The largest of random keys, one for each legal action: all are equally likely.
             return np.argmax(self.np_random.random(self.mask.shape) * self.mask, axis=1)
