@@ -109,10 +109,7 @@ class Agent(ABC):
 
         So one agent can play in several environments without affecting their games. Draws of
         :meth:`random_seeds` depend only on the seed of each game. Other draws depend on the first seed.
-
-        Args:
-            games: Games as in :meth:`act`.
-            seeds: uint64 `[B]`.
+        `seeds` are uint64 `[B]`.
         """
         before = self._rng
         self._rng, self._given_seeds = np.random.default_rng(seeds[:1]), seeds

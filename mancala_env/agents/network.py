@@ -28,9 +28,7 @@ from mancala_env.search.puct import MARGIN_SHARE, reward_of
 class CheckpointAgent(Agent):
     """Play the action with the highest logit of a network; of equal actions, the one with the lowest number.
 
-    Attributes:
-        identity: Metadata of the checkpoint.
-        network: The network, in evaluation mode.
+    `network` is in evaluation mode.
     """
 
     def __init__(self, ruleset: str | Ruleset, path: str | Path, **settings: Unpack[AgentSettings]) -> None:

@@ -47,9 +47,6 @@ class PerfectAgent(Agent):
     plays the choice of a minimax search. This search evaluates positions with the bundled value network or,
     without one, with the count. If the choice is proved not optimal, the agent plays an action with the best
     lower bound. Either action may be a mistake, and the seed does not determine it.
-
-    Attributes:
-        seconds: Seconds for each position; None: no limit.
     """
 
     _fallback: MinimaxAgent | None = None

@@ -35,11 +35,7 @@ class NoTrainedNetwork(InvalidSpec):
 
 
 def shipped_policy(ruleset: Ruleset) -> Path:
-    """Return the file of the bundled trained network for a ruleset, found by its rule options.
-
-    Raises:
-        NoTrainedNetwork: No network is bundled for the ruleset.
-    """
+    """Return the file of the bundled trained network for a ruleset, or raise NoTrainedNetwork."""
     file = bundled_file_for_options("policy", ruleset)
     if file is None:
         raise NoTrainedNetwork(
@@ -65,11 +61,8 @@ _PARTS = {
 class _Kind(NamedTuple):
     """A kind of agent.
 
-    Attributes:
-        builder: Module of this package, imported on first use, and the class in it. The class is called as
-            builder(ruleset, *parts, spec=, seed=, num_threads=).
-        form: Form of the spec: parts in capitals, optional ones in brackets.
-        meaning: Description.
+    `builder` is a module of this package, imported on first use, and the class in it, which is called as
+    builder(ruleset, *parts, spec=, seed=, num_threads=). In `form`, optional parts are in brackets.
     """
 
     builder: str

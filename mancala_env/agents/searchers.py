@@ -170,10 +170,8 @@ class MctsAgent(Agent):
         most, match_values = self.budget.steps, self._match_values(games)
 
         def search_games(memory: uct.UctMemory, start: int, stop: int, piece: int) -> int:
-            results = actions, simulations
-            return uct.search_piece(
-                self._rules, games, rng_states, most, match_values, *results, memory, start, stop, piece
-            )
+            fixed = self._rules, games, rng_states, most, match_values, actions, simulations
+            return uct.search_piece(*fixed, memory, start, stop, piece)
 
         self._searches.run(len(games), self.budget, self.num_threads, search_games)
         return actions, simulations
@@ -214,13 +212,8 @@ class PuctAgent(Agent):
     ) -> puct.SearchResults:
         """Search games for training targets; see :class:`mancala_env.search.puct.SearchResults`.
 
-        Args:
-            games: Running games, uint64 `[B, NUM_COLUMNS]`.
-            num_actions: A.
-            draws: float64 `[B, H]`, random numbers of at least 0, which are normalised over the legal actions
-                and mixed into the priors at the root. The first numbers of a row are used, one for each
-                legal action. None: no noise.
-            share: Share of the noise in the priors, 0 to 1.
+        `draws`, float64 `[B, H]` and at least 0, is noise for the priors at the root; None: no noise. Each
+        legal action takes the next number of a row. They are normalised and mixed in with weight `share`.
         """
         games = self._running(games)
         policy, values = np.zeros((len(games), num_actions), np.float32), np.zeros(len(games), np.float32)
@@ -238,8 +231,7 @@ class PuctAgent(Agent):
         budget, guide = self.budget, self._guide
         for part in puct.slices(len(games), self.ruleset.row_width, budget, guide):
             noise = None if draws is None else (draws[part], share)
-            done = simulations[part]
-            yield part, puct.grow_trees(self._rules, games[part], budget, guide, done, noise)
+            yield part, puct.grow_trees(self._rules, games[part], budget, guide, simulations[part], noise)
         self.last_simulations = simulations
 
     @property

@@ -185,11 +185,9 @@ def from_function(
     name = settings.pop("name", None) or str(getattr(function, "__name__", type(function).__name__))
     if observation is None:
         return FunctionAgent(ruleset, function, name, **settings)
-
-    def choose(observation: np.ndarray, legal: np.ndarray, _: np.random.Generator) -> Any:
-        return function(observation, legal)
-
-    return PolicyAgent(ruleset, choose, name, observation, rounds, **settings)
+    return PolicyAgent(
+        ruleset, lambda seen, legal, _: function(seen, legal), name, observation, rounds, **settings
+    )
 
 
 def from_policy(
@@ -309,8 +307,7 @@ def agent_from_file(ruleset: Ruleset, source: str, function: str, **settings: Un
     checkpoint, a book or a results file is ever run.
 
     Raises:
-        InvalidSpec: The file or the function is missing, its arguments differ, or its result is not an agent
-            of the ruleset.
+        InvalidSpec: The file or the function is missing, or the function makes no agent of the ruleset.
     """
     spec = settings["spec"]
     if not isfile(source):

@@ -224,10 +224,7 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
         return seen_after(*self._last_turn, self.position)
 
     def _turn(self, action: int) -> bool:
-        """Play an action, or only refresh the state for -1; return whether the action was legal.
-
-        Attributes are assigned after the kernel call, so that an exception leaves a consistent environment.
-        """
+        """Play an action, or only refresh the state for -1; return whether the action was legal."""
         masks = np.empty_like(self._masks)
         boards = None if self._boards is None else np.empty_like(self._boards)
         is_legal, player, is_terminated, is_truncated, south = kernels.aec_turn(
@@ -235,6 +232,7 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
         )
         if not is_legal:
             return False
+        # Assigned only now, so that an exception in the kernel leaves a consistent environment.
         self._masks, self._boards = masks, boards
         self.agent_selection = "player_1" if player else "player_0"
         # Copies: the caller may edit an info, and neither legality nor observations change.

@@ -1,7 +1,4 @@
-"""Pictures of environments: text, SVG, pixels or a window, with the holes of the last turn marked.
-
-Turns are written out only when a picture is drawn.
-"""
+"""Pictures of environments: text, SVG, pixels or a window, with the holes of the last turn marked."""
 
 from collections.abc import Sequence
 from math import ceil, sqrt
@@ -25,12 +22,9 @@ _GRID_WIDTH = 1280
 
 
 class Seen(NamedTuple):
-    """A position to draw.
+    """A position to draw, and the known turns that led to it: the position before each, and the action.
 
-    Attributes:
-        position: The position.
-        turns: The known turns that led to it: the position before each, and the action.
-        ends: The holes of the last turn if it led directly to the position.
+    `ends` are the holes of the last turn if it led directly to the position.
     """
 
     position: Position
@@ -43,11 +37,7 @@ class Seen(NamedTuple):
 
 
 def seen_after(begin: Position | None, holes: Sequence[int], now: Position) -> Seen:
-    """Return a position with the turns that led to it, or without turns if they lead to another position.
-
-    The turns sow from `holes` in order, from the position `begin` on, which is None if unknown. New rounds
-    are set up between them.
-    """
+    """Return a position with the turns from `begin` that led to it, or without if they lead elsewhere."""
     if begin is None or not holes:
         return Seen(now)
     ruleset, position, turns = now.ruleset, begin.copy(), []
@@ -69,24 +59,20 @@ def seen_after(begin: Position | None, holes: Sequence[int], now: Position) -> S
 def seen_of(duel: Duel, b: int, now: Position) -> Seen:
     """Return the position of game b of a Duel with the turns of the last step."""
     played = duel.played(b)
-    if played is None:
+    if played is None or not played[0].any():
         return Seen(now)
-    games, holes = played
-    begin = Position.from_games(now.ruleset, games) if games.any() else None
-    return seen_after(begin, holes, now)
+    return seen_after(Position.from_games(now.ruleset, played[0]), played[1], now)
 
 
 def draw(render_mode: str, seen: Seen) -> Any:
     """Return the picture of a position for a render mode other than "human"."""
-    match render_mode:
-        case "ansi":
-            return str(seen.position)
-        case "svg":
-            return seen.position.to_svg(last=seen.ends)
-        case _:
-            from mancala_env.render.pixels import pixels_of
+    if render_mode == "ansi":
+        return str(seen.position)
+    if render_mode == "svg":
+        return seen.position.to_svg(last=seen.ends)
+    from mancala_env.render.pixels import pixels_of
 
-            return pixels_of(seen.scene())
+    return pixels_of(seen.scene())
 
 
 class Screen:
@@ -115,10 +101,6 @@ class Screen:
 
         scenes = [one.scene() for one in seen]
         self.window.show(grid_of(scenes, ceil(sqrt(len(scenes))), width=_GRID_WIDTH), 1 / fps)
-
-    def close(self) -> None:
-        """Close the window."""
-        self.window.close()
 
 
 class DrawnEnv:
@@ -149,7 +131,7 @@ class DrawnEnv:
     def close(self) -> None:
         """Close the window of `render_mode` "human"."""
         if self._screen is not None:
-            self._screen.close()
+            self._screen.window.close()
 
     def _show(self) -> None:
         """Show the turns that led to the position in the window, if there is one."""

@@ -15,15 +15,7 @@ from mancala_env.rulesets import Landing, Ruleset, lookup
 
 @dataclass(frozen=True)
 class Family:
-    """A game with its environments: all rulesets with the same landing.
-
-    Attributes:
-        game: Title of the game.
-        landing: The rule option `landing` of every ruleset of the game.
-        default: Name of the default ruleset.
-        module: The PettingZoo module.
-        gym_id: The Gymnasium id.
-    """
+    """A game with its PettingZoo module and Gymnasium id: all rulesets with the same landing."""
 
     game: str
     landing: Landing
@@ -60,15 +52,9 @@ def register() -> None:
 
 
 def ruleset_of(game: str | None, ruleset: str | Ruleset | None) -> Ruleset:
-    """Return the ruleset of an environment.
+    """Return a ruleset; None is the default of the game, or Layli Goobalay without a game.
 
-    Args:
-        game: The game whose rulesets are allowed; None allows all.
-        ruleset: A ruleset or its name; None is the default of the game, by default Layli Goobalay.
-
-    Raises:
-        InvalidRuleset: The ruleset is unknown, or belongs to another game, which the message names.
-        InvalidArgument: The game is unknown.
+    A ruleset that is unknown or of another game is an InvalidRuleset, an unknown game an InvalidArgument.
     """
     family = FAMILIES["layli_goobalay" if game is None else one_of("game", game, tuple(FAMILIES))]
     wanted = lookup(family.default if ruleset is None else ruleset)

@@ -88,8 +88,7 @@ class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
         self.render_mode = checked.render_mode
         self._duel = Duel(checked, 1)
         self._illegal = checked.illegal
-        self._legal_actions = LegalDiscrete(self._duel.num_actions)
-        self.action_space = self._legal_actions
+        self.action_space = self._legal_actions = LegalDiscrete(self._duel.num_actions)
         self.observation_space = self._duel.observer.space
         self.metadata = metadata_of(type(self).metadata, self._duel.observer)
         self._screen = Screen(self.ruleset.title) if self.render_mode == "human" else None

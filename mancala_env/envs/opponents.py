@@ -42,7 +42,6 @@ class _Now(NamedTuple):
 
 
 def _array_of_now(name: str) -> Any:
-    """Return a property for an array of the state of a Duel."""
     return property(attrgetter(f"_now.{name}"))
 
 
@@ -55,12 +54,9 @@ class Duel:
     Symbols: B games, A actions, N opponents.
 
     Attributes:
-        num_actions: A.
-        observer: Writer of the learner's observations.
         opponents: The current opponents, then replaced opponents that still play in running games.
         games: The games, uint64 `[B, NUM_COLUMNS]`; read only.
         legal_mask: The learner's legal actions, int8 `[B, A]`; all zeros where the episode is over.
-        observation: The learner's observations, `[B, *shape]`.
         reward: The learner's rewards for the last step, float64 `[B]`.
         results: The outcomes of episodes, int64 `[B, NUM_RESULTS]`; see :mod:`mancala_env.envs.kernels`.
         final_games: uint64 `[B, NUM_COLUMNS]`, valid where `done`: the final game of the episode.
@@ -77,18 +73,10 @@ class Duel:
         alternates_seats: bool = False,
         num_threads: int | None = None,
     ) -> None:
-        """Set up the games; then call :meth:`reset`.
+        """Set up the games; then call :meth:`reset`. An invalid argument or opponent is a MancalaError.
 
-        Args:
-            options: Options of the environment.
-            num_games: B.
-            autoreset: Whether the next episode starts within the step that ends one.
-            alternates_seats: Whether the learner's seat changes after each episode; half of the learners
-                start as South. Otherwise the option `seat` decides.
-            num_threads: CPU threads; None uses every core that this process may use.
-
-        Raises:
-            MancalaError: An argument is invalid, or an opponent cannot play the rounds or the ruleset.
+        With `autoreset` the next episode starts within the step that ends one. With `alternates_seats` the
+        learner's seat changes after each episode, and half of the learners start as South.
         """
         self.ruleset = ruleset = options.ruleset
         self.num_games = num_games
@@ -152,10 +140,9 @@ class Duel:
         return self._now.rows[:, kernels.PHASE] == kernels.OVER
 
     def played(self, b: int) -> tuple[np.ndarray, tuple[int, ...]] | None:
-        """Return the turns of the last step or reset in game b, or None if they are unknown.
+        """Return the game before the last step or reset of game b, and the last holes sown from, at most 12.
 
-        They are the game before these turns, uint64 `[1, NUM_COLUMNS]`, and at most the last 12 holes that
-        the players sowed from.
+        The game is uint64 `[1, NUM_COLUMNS]`. The result is None if the turns are unknown.
         """
         trail = int(self._now.rows[b, kernels.TRAIL])
         began = trail & int(kernels.BEGAN)
@@ -173,8 +160,7 @@ class Duel:
     ) -> None:
         """Set at least one opponent for new episodes; current episodes keep theirs.
 
-        `weights` are the relative frequencies of the opponents; None: all equal. Nothing changes if an
-        opponent cannot play the number of rounds: a MancalaError.
+        `weights` are their relative frequencies. One that cannot play the rounds is a MancalaError.
         """
         for opponent in opponents:
             opponent.check_rounds(self.rounds)
@@ -196,16 +182,11 @@ class Duel:
         positions: Sequence[Any] | None = None,
         seats: Sequence[str | None] | None = None,
     ) -> None:
-        """Start new episodes.
+        """Start new episodes in the games of `where`, bool `[B]`; None: in all.
 
-        Args:
-            seeds: `[B]`, random seed of each game; None keeps its generator.
-            where: bool `[B]`, the games to reset; None resets all.
-            positions: `[B]`, start of each game, a Position or its text; None is the start of round 1.
-            seats: `[B]`, the learner's seat in this episode; None uses the seat of the constructor.
-
-        Raises:
-            MancalaError: As in :meth:`mancala_env.envs.gym.MancalaEnv.reset`. Nothing has changed.
+        The others are lists of B. None in `seeds` keeps the game's generator, in `positions` starts round 1,
+        and in `seats` uses the seat of the constructor.
+        :meth:`mancala_env.envs.gym.MancalaEnv.reset` has the errors.
         """
         given = [
             None if one is None else starting_game(self.ruleset, self.rounds, one)[0]
@@ -230,11 +211,7 @@ class Duel:
     def step(self, actions: np.ndarray | Sequence[int], restart: np.ndarray | None = None) -> None:
         """Play the learner's turn in every game, then opponents' until the learner is to move again.
 
-        Where `restart`, bool `[B]`, is true, the next episode starts instead.
-
-        Raises:
-            IllegalMove: An action of the learner or of an opponent is illegal or outside the action space.
-                The message names the game. Nothing has changed.
+        Where `restart`, bool `[B]`, is true, the next episode starts instead. An IllegalMove names the game.
         """
         turn = np.full(self.num_games, kernels.LEARNER, np.int8)
         if restart is not None:
@@ -265,8 +242,7 @@ class Duel:
     def _copy(self) -> _Now:
         """Return the arrays that a step writes: copies of the state, new arrays for its results.
 
-        The copies reuse the memory of the previous state. After an interrupted step they do not, because its
-        threads may still write there.
+        The copies reuse memory, except after an interrupted step, whose threads may still write there.
         """
         now, spare, self._spare = self._now, self._spare, None
         if spare is None:

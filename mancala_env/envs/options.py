@@ -111,10 +111,7 @@ class EnvOptions:
         ruleset: str | Ruleset | None,
         game: str | None = None,
     ) -> "EnvOptions":
-        """Return the options from the keywords of an environment whose constructor has the `known` arguments.
-
-        `ruleset` and `game` are those of :func:`mancala_env.envs.families.ruleset_of`.
-        """
+        """Return the options from the keywords of a constructor whose arguments are `known`."""
         refuse_unknown("unexpected keyword argument", keywords, known)
         return cls(ruleset=ruleset_of(game, ruleset), **keywords)
 
@@ -149,18 +146,11 @@ class EnvOptions:
 
 
 class UnknownRenderMode(InvalidArgument, TypeError):
-    """A render mode that the environment does not have.
-
-    It is a TypeError as well: Stable-Baselines3's ``make_vec_env`` asks for a render mode by default, and
-    retries without one only after a TypeError.
-    """
+    """An unknown render mode; a TypeError, after which SB3's ``make_vec_env`` retries without a mode."""
 
 
 class MissingRenderer(MissingPackage, TypeError):
-    """A render mode needs a package that is not installed.
-
-    It is a TypeError for the same reason as :class:`UnknownRenderMode`.
-    """
+    """A render mode needs a missing package; a TypeError for the same reason as UnknownRenderMode."""
 
 
 class UnknownOption(InvalidArgument, TypeError):
@@ -187,10 +177,7 @@ def reset_options(options: Mapping[str, Any] | None, known: Iterable[str]) -> di
 
 
 def first_seed(seed: int | None, generator: np.random.Generator) -> int:
-    """Return the seed of the first episode of an environment whose `reset` gets no seed.
-
-    It is the given `np_random_seed`. That is None or -1 if a caller replaced the generator, which then draws.
-    """
+    """Return `np_random_seed` as the first seed, or draw one if a caller has replaced the generator."""
     return int(generator.integers(2**63)) if seed is None or seed < 0 else seed
 
 
@@ -200,11 +187,7 @@ def as_scalar(action: Any) -> Any:
 
 
 def starting_game(ruleset: Ruleset, rounds: Rounds, position: Any) -> np.ndarray:
-    """Return the game of a Position, or of its text, uint64 `[1, NUM_COLUMNS]`.
-
-    Raises:
-        InvalidPosition: No episode of the ruleset can start from it.
-    """
+    """Return the game of a Position or its text, uint64 `[1, NUM_COLUMNS]`, or raise InvalidPosition."""
     if isinstance(position, str):
         position = Position.from_text(position, ruleset)
     if not isinstance(position, Position):

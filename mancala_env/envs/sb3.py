@@ -23,22 +23,14 @@ from mancala_env.engine.state import MOST_GAMES
 from mancala_env.envs import kernels
 from mancala_env.envs.drawing import seen_of, tiles_of
 from mancala_env.envs.opponents import Duel
-from mancala_env.envs.options import (
-    EnvOptions,
-    OpponentOptions,
-    UnknownRenderMode,
-    reset_options,
-)
+from mancala_env.envs.options import EnvOptions, OpponentOptions, UnknownRenderMode, reset_options
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 
 
 class GamesVecEnv(VecEnv):
-    """Base class of VecEnvs whose games are stepped together.
-
-    The games share all attributes. Only ``action_masks`` differs between games.
-    """
+    """Base class of VecEnvs whose games are stepped together and share all attributes."""
 
     @abstractmethod
     def action_masks(self) -> np.ndarray:

@@ -22,18 +22,13 @@ def metadata_of(declared: Mapping[str, Any], observer: Observer) -> dict[str, An
 
 
 class LegalDiscrete(spaces.Discrete):
-    """``Discrete(A)`` whose `sample()` draws from the legal actions when no mask is given.
-
-    Attributes:
-        mask: int8 `[A]`, 1 where the action is legal; the environment replaces it at each step.
-    """
+    """``Discrete(A)`` whose `sample()` draws from the legal actions: from `mask`, int8 `[A]`, by default."""
 
     def __init__(self, num_actions: int) -> None:
         super().__init__(num_actions)
         self.mask = np.ones(num_actions, np.int8)
 
     def sample(self, mask: Any = None, probability: Any = None) -> Any:
-        """Draw an action; see ``Discrete.sample``."""
         if mask is None and probability is None:
             mask = self.mask
         return super().sample(mask, probability)
@@ -47,7 +42,6 @@ class LegalMultiDiscrete(spaces.MultiDiscrete):
         self.mask = np.ones((num_envs, num_actions), np.int8)
 
     def sample(self, mask: Any = None, probability: Any = None) -> Any:
-        """Draw an action for each environment; see ``MultiDiscrete.sample``."""
         if mask is None and probability is None:
             # The largest of random keys, one for each legal action: all are equally likely.
             return np.argmax(self.np_random.random(self.mask.shape) * self.mask, axis=1)

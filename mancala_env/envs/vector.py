@@ -84,8 +84,7 @@ class MancalaVectorEnv(VectorEnv):
         is_same_step = self.autoreset_mode == AutoresetMode.SAME_STEP
         self._duel = Duel(checked, self.num_envs, autoreset=is_same_step, num_threads=num_threads)
         num_actions = self._duel.num_actions
-        self._legal_actions = LegalMultiDiscrete(self.num_envs, num_actions)
-        self.action_space = self._legal_actions
+        self.action_space = self._legal_actions = LegalMultiDiscrete(self.num_envs, num_actions)
         self.single_action_space = LegalDiscrete(num_actions)
         self.single_observation_space = self._duel.observer.space
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
@@ -202,7 +201,7 @@ class MancalaVectorEnv(VectorEnv):
     def close_extras(self, **kwargs: Any) -> None:
         """Close the window of `render_mode` "human"."""
         if self._screen is not None:
-            self._screen.close()
+            self._screen.window.close()
 
     def _show(self) -> None:
         if self._screen is not None:
