@@ -200,6 +200,7 @@ def test_a_reload_loses_nothing_where_there_is_no_room(open_page: Open) -> None:
     played = turns_of(page)
     assert turns_of(reloaded(page)) == played
     page.get_by_role("link", name="Study").click()
+    page.wait_for_selector(".view.study")
     page.keyboard.press("1")
     expect(page.locator(".study .turns li")).to_have_count(3)
     studied = text_of(page)
@@ -211,6 +212,7 @@ def test_a_reload_loses_nothing_where_there_is_no_room(open_page: Open) -> None:
         ".forEach((key) => localStorage.removeItem(key))"
     )
     page.get_by_role("link", name="Play").click()
+    page.wait_for_selector(".view.play")
     page.keyboard.press("2")
     assert wait_for_you(page)
     expect(page.locator(".notice.news")).to_be_hidden()

@@ -81,6 +81,7 @@ def test_the_page_continues_by_itself_when_the_server_is_gone(
     page.get_by_role("button", name="Show", exact=True).click()
     page.get_by_text("All values are exact").wait_for(timeout=60_000)
     page.get_by_role("link", name="Play").click()
+    page.wait_for_selector(".view.play")
     for key in "1234":
         page.keyboard.press(key)
         assert wait_for_you(page)
