@@ -99,7 +99,6 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
         self.metadata = metadata_of(type(self).metadata, self._observer)
         self.render_mode = checked.render_mode
         self._screen = Screen(self.ruleset.title) if self.render_mode == "human" else None
-        self._last_turn = _NO_TURN
         self._random: np.uint64 | None = None
         self._games = np.zeros((1, NUM_COLUMNS), np.uint64)
         num_actions = self.ruleset.num_actions(self.rounds)
