@@ -142,6 +142,18 @@ class Ruleset:
         """The rule options by name: all attributes but name, title, region and source."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _WORDS}
 
+    @property
+    def stored_options(self) -> dict[str, Any]:
+        """Rule options that identify the rules in stored results and files.
+
+        Options that are newer than version 0.1 are included only if they differ from their default. So a new
+        option leaves the files of other rulesets valid.
+        """
+        later = {each.name: each.default for each in fields(self) if each.name not in _FIRST_OPTIONS}
+        return {
+            name: value for name, value in self.options.items() if name not in later or value != later[name]
+        }
+
     def num_actions(self, rounds: int | Literal["match"] = 1) -> int:
         """Return A, the number of actions in an episode of ``rounds`` rounds.
 
@@ -197,6 +209,11 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 }
 """Valid values of each rule option that is not a number."""
 
+# Rule options of version 0.1.
+_FIRST_OPTIONS = (
+    "row_width", "seeds_per_hole", "direction", "landing", "captures_last", "owns_on", "ransoms_empty",
+    "round_end", "match", "opening",
+)  # fmt: skip
 # Attributes that no rule depends on.
 _WORDS = ("name", "title", "region", "source")
 

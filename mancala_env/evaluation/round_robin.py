@@ -212,8 +212,10 @@ class MatchKey(NamedTuple):
 
 
 def rules_hash(ruleset: Ruleset) -> str:
-    """Return a hash of all attributes of a ruleset, which identifies it in results files."""
-    return hashlib.sha256(json.dumps(asdict(ruleset), sort_keys=True).encode()).hexdigest()[:16]
+    """Return a hash of a ruleset's texts and stored options, which identifies it in results files."""
+    texts = {name: value for name, value in asdict(ruleset).items() if name not in ruleset.options}
+    content = json.dumps(texts | ruleset.stored_options, sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 class Chunk(NamedTuple):

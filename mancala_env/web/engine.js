@@ -418,7 +418,8 @@ export class Engine {
   }
 
   #rulesAt(game) {
-    this.uint32(this.#scratch, 20).set(game.ruleset.rules.flatMap((dial) => [dial, 0])); // 64 bits each
+    const rules = game.ruleset.rules.flatMap((dial) => [dial, 0]); // 64 bits each
+    this.uint32(this.#scratch, rules.length).set(rules);
     return this.#scratch;
   }
 
