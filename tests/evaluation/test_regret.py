@@ -21,7 +21,7 @@ from mancala_env.evaluation import evaluate, measure_regret, own_games_regret, w
 from mancala_env.evaluation.agent_evaluation import Evaluation
 from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.ladder import SLOW_ANCHORS, stored_ladder
-from mancala_env.evaluation.matches import InvalidMatch
+from mancala_env.evaluation.matches import InvalidMatch, MatchGames
 from mancala_env.evaluation.openings import openings
 from mancala_env.evaluation.plots import ASKED, BARS, draw_intervals, figure_of, finish, new_axes, short
 from mancala_env.evaluation.ratings import PairCounts, fit_ratings
@@ -658,3 +658,21 @@ def test_an_anchor_that_is_evaluated_does_not_meet_itself():
         "minimax:2",
         *SLOW_ANCHORS,
     }
+
+
+def test_own_games_are_as_many_against_another_agent_as_against_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Against itself each opening is played once, against another agent from both seats."""
+    played: list[int] = []
+
+    class Counted(MatchGames):
+        def __init__(self, first: Agent, second: Agent, games: np.ndarray, **options: Any) -> None:
+            played.append(len(games))
+            super().__init__(first, second, games, **options)
+
+    monkeypatch.setattr("mancala_env.evaluation.regret.MatchGames", Counted)
+    greedy = agents.make("greedy", RULESET)
+    for opponent in (None, "random"):
+        own_games_regret(greedy, opponent, games=6, max_positions=1, time_limit=0.01, memory_mb=16)
+    assert played == [6, 6]
