@@ -660,7 +660,7 @@ def test_an_anchor_that_is_evaluated_does_not_meet_itself():
     }
 
 
-def test_own_games_are_as_many_against_another_agent_as_against_itself(
+def test_own_games_are_as_many_against_another_agent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Against itself each opening is played once, against another agent from both seats."""
