@@ -20,11 +20,16 @@ for _name in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "
 settings.register_profile("mancala", deadline=None, derandomize=True)
 settings.load_profile("mancala")
 
-# A shell that starts the tests in the background may ignore SIGINT. Processes that tests interrupt would
-# inherit that and never end.
+# A shell that starts the tests in the background may ignore SIGINT, and nohup ignores SIGHUP. Processes that
+# tests interrupt would inherit that and never end.
 with suppress(ValueError):  # another thread than the main one
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for _number, _usual in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGHUP, signal.SIG_DFL),
+        (signal.SIGTERM, signal.SIG_DFL),
+    ):
+        if signal.getsignal(_number) is signal.SIG_IGN:
+            signal.signal(_number, _usual)
 
 
 @pytest.fixture(scope="session", autouse=True)
