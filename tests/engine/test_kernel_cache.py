@@ -303,7 +303,8 @@ def test_a_full_disk_costs_the_cache_only(start, tmp_path, size):
 
 def test_the_rules_are_there_on_a_full_disk(site, tmp_path):
     pytest.importorskip("resource")
-    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))"
+    full = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+    full += "sys.dont_write_bytecode = True\n"  # Python does not notice an incomplete file of bytecode
     answer = run(site, tmp_path / "cache", full)
     assert (answer["legal"], answer["hits"]) == ([0, 1, 2, 3], 0)
 

@@ -59,6 +59,7 @@ def main() -> int:
     )
     parser.add_argument("--seed", type=int, default=random.randrange(2**32), help="seed of the random order")
     parser.add_argument("--keep", action="store_true", help="keep the clone and its folders")
+    parser.add_argument("--processes", type=int, nargs="+", default=[1, 2], help="processes of each run")
     parser.add_argument("tests", nargs="*", help="folders or files of tests (default: all)")
     options = parser.parse_args()
     base = Path(
@@ -75,10 +76,12 @@ def main() -> int:
         before = as_nobody(base)
         subprocess.run(["chown", "-R", f"{NOBODY_UID}:{NOBODY_UID}", clone, *folders.values()], check=True)
     variables = {
-        name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "PYTEST_"))
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("XDG_", "PYTEST_", "PYTHON"))
     }
     variables |= {name: str(folder) for name, folder in folders.items()}
-    variables |= {"TZ": "Pacific/Kiritimati", "PYTHONPATH": str(clone), "PYTHONDONTWRITEBYTECODE": "1"}
+    variables |= {"TZ": "Pacific/Kiritimati", "PYTHONPATH": str(clone)}
 
     def run(*words: str) -> int:
         return subprocess.run([*before, sys.executable, *words], cwd=clone, env=variables).returncode
@@ -86,9 +89,10 @@ def main() -> int:
     try:
         if run("-c", _CHECK):
             return 1
-        for processes in (0, 2):
-            print(f"fresh: {processes or 1} process(es), seed {options.seed}", flush=True)
-            words = ["-p", "randomly", f"--randomly-seed={options.seed}", "-n", str(processes)]
+        for processes in options.processes:
+            print(f"fresh: {processes} process(es), seed {options.seed}", flush=True)
+            workers = str(processes if processes > 1 else 0)
+            words = ["-p", "randomly", f"--randomly-seed={options.seed}", "-n", workers]
             if status := run("-m", "pytest", "-q", *words, "--dist", "loadfile", *options.tests):
                 return status
         return 0

@@ -1,5 +1,6 @@
 """Simulate a disk that is full or read-only."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -8,14 +9,19 @@ import pytest
 
 @contextmanager
 def largest_file(size: int) -> Iterator[None]:
-    """Limit the size of any file to a number of bytes, so that writes fail as on a full disk."""
+    """Limit the size of any file to a number of bytes, so that writes fail as on a full disk.
+
+    Python does not notice an incomplete file of bytecode, and could not read it later. So it writes none.
+    """
     resource = pytest.importorskip("resource")
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before, usual = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        sys.dont_write_bytecode = usual
 
 
 # The start of a script that may not write under NUMBA_CACHE_DIR. Permissions would not stop root.

@@ -75,6 +75,7 @@ def _child(order: dict[str, Any]) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
         if order["largest"] is not None:
+            sys.dont_write_bytecode = True  # Python does not notice an incomplete file of bytecode
             resource.setrlimit(resource.RLIMIT_FSIZE, (order["largest"], order["largest"]))
         if order["user"] is not None:
             os.setgroups([])
