@@ -250,12 +250,9 @@ class Duel:
         np.copyto(spare.games, now.games)
         np.copyto(spare.rows, now.rows)
         np.copyto(spare.results, now.results)
-        return spare._replace(
-            starts=now.starts,
-            reward=now.reward.copy(),
-            legal_mask=np.empty_like(now.legal_mask),
-            observation=np.empty_like(now.observation),
-        )
+        mask, observation = np.empty_like(now.legal_mask), np.empty_like(now.observation)
+        # `_replace` would take a tenth of the time of a step.
+        return _Now(spare.games, spare.rows, now.starts, spare.results, now.reward.copy(), mask, observation)
 
     def _take_over(self, after: _Now, actions: np.ndarray, turn: np.ndarray) -> None:
         """Play in every game as `turn` says, on copies, and make them the state."""

@@ -254,8 +254,8 @@ class MancalaVectorEnv(VectorEnv):
     def _final_infos(self, done: np.ndarray) -> dict[str, Any]:
         duel = self._duel
         final_obs = np.full(self.num_envs, None, dtype=object)
-        for b in np.flatnonzero(done):
-            final_obs[b] = duel.final_observation[b].copy()
+        for b, last in zip(np.flatnonzero(done), duel.final_observation[done]):
+            final_obs[b] = last
         last = {"action_mask": np.zeros_like(duel.legal_mask), "seat": duel.results[:, kernels.LAST_SEAT]}
         final_info = self._named(last, done) | self._endings(done)
         named = self._named({"final_obs": final_obs}, done)
