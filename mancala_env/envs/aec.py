@@ -98,11 +98,13 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
         self.observation_kind: ObservationKind = self._observer.kind
         self.metadata = metadata_of(type(self).metadata, self._observer)
         self.render_mode = checked.render_mode
+        self._is_drawn = self.render_mode not in (None, "ansi")
         self._screen = Screen(self.ruleset.title) if self.render_mode == "human" else None
         self._random: np.uint64 | None = None
         self._games = np.zeros((1, NUM_COLUMNS), np.uint64)
         num_actions = self.ruleset.num_actions(self.rounds)
-        self._masks = np.zeros((2, num_actions), np.int8)
+        self._mask_shape = (2, num_actions)
+        self._masks = np.zeros(self._mask_shape, np.int8)
         self._boards = self._observer.passing(self._observer.empty(2))
         self._is_started = False
         self.possible_agents = list(AGENTS)
@@ -194,9 +196,9 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
         if type(action) is not int:
             action = as_scalar(action)
             action = int(action) if is_whole(action) else self._refuse(action)
-        if not 0 <= action < self._masks.shape[1]:  # the kernel takes 64 bits, and -1 for no turn
+        if not 0 <= action < self._mask_shape[1]:  # the kernel takes 64 bits, and -1 for no turn
             self._refuse(action)
-        before = self.position if self.render_mode not in (None, "ansi") else None
+        before = self.position if self._is_drawn else None
         if not self._turn(action):
             self._refuse(action)
         if before is not None:
@@ -224,7 +226,7 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
 
     def _turn(self, action: int) -> bool:
         """Play an action, or only refresh the state for -1; return whether the action was legal."""
-        masks = np.empty_like(self._masks)
+        masks = np.empty(self._mask_shape, np.int8)
         boards = None if self._boards is None else np.empty_like(self._boards)
         is_legal, player, is_terminated, is_truncated, south = kernels.aec_turn(
             self._settings, self._games, action, masks, boards
