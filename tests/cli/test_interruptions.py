@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -77,11 +78,14 @@ def test_a_game_on_the_screen_is_kept(how, tmp_path):
     )
     os.close(terminal)
     shown: list[bytes] = []
+    is_closing = threading.Event()
 
     def read() -> None:
-        while True:
+        # Never blocks in a read: the terminal would stay open until the read returns.
+        while not is_closing.is_set():
             try:
-                shown.append(os.read(master, 65_536))
+                if select.select([master], [], [], 0.05)[0]:
+                    shown.append(os.read(master, 65_536))
             except OSError:
                 return
 
@@ -96,6 +100,8 @@ def test_a_game_on_the_screen_is_kept(how, tmp_path):
         os.write(master, b"3")
         wait_until(lambda: "North to move" in text(), "the turn")
         if how == "the terminal closes":
+            is_closing.set()
+            reader.join()
             os.close(master)
         else:
             process.send_signal(signal.Signals[how])
