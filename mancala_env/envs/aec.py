@@ -222,7 +222,8 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
         return {"observation": observation, "action_mask": self._masks[player].copy()}
 
     def _seen(self) -> Seen:
-        return seen_after(*self._last_turn, self.position)
+        position = self.position  # raises an error before reset()
+        return seen_after(*self._last_turn, position)
 
     def _turn(self, action: int) -> bool:
         """Play an action, or only refresh the state for -1; return whether the action was legal."""

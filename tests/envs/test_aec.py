@@ -355,6 +355,9 @@ def test_raw_env_says_what_is_missing_before_reset():
         with raises(ResetNeeded, "reset()"):
             call()
     assert env.agents == []
+    for mode in ("ansi", "svg"):
+        with raises(AttributeError, "reset"):
+            layli_goobalay_v0.raw_env(render_mode=mode).render()
 
 
 def test_who_does_not_play_is_named_and_those_who_do():
