@@ -19,6 +19,7 @@ from mancala_env._util import plain_yaml
 from mancala_env._util.command_line import SUPPRESS, Parser, plain_error
 from mancala_env._util.settings import (
     InvalidSetting,
+    Meaning,
     Setting,
     build,
     check,
@@ -314,7 +315,12 @@ def with_new_names(plain: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_fixed(name: str, value: Any) -> bool:
     """Return whether a setting was removed, and is ignored or has the value that it always has now."""
-    return name in _OF_THE_GATE or (name in REMOVED and value in (REMOVED[name], in_yaml(REMOVED[name])))
+    if name not in REMOVED:
+        return name in _OF_THE_GATE
+    fixed = REMOVED[name]
+    if isinstance(value, str):
+        value = from_text(Setting(name, type(fixed), fixed, Meaning("")), value)
+    return value == fixed
 
 
 def _is_of_alphazero(name: str) -> bool:

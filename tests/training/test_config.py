@@ -237,6 +237,8 @@ def test_a_removed_setting_is_read_only_with_the_value_it_always_has(tmp_path: P
             read_file(file)
         with raises(InvalidConfig, f"--{name}", "removed"):
             read_config([f"--{name}", "71"])
+    file.write_text("pool: {priority: 1}", encoding="utf-8")  # as version 0.1 wrote it
+    assert "pool.priority" not in read_file(file)
     with raises(InvalidConfig, "--pool.gating", "removed"):
         read_config(["--pool.gating", "0.5"])
 
