@@ -150,10 +150,13 @@ def generations_of(ruleset: Ruleset, settings: GrowthSettings) -> Iterator[Gener
         yield one
 
 
-def grow(ruleset: Ruleset, settings: GrowthSettings, say: Say = print) -> tuple[list[Generation], bool]:
+def grow(
+    ruleset: Ruleset, settings: GrowthSettings, say: Say = print
+) -> tuple[list[Generation], KeyboardInterrupt | None]:
     """Play and fit as long as networks gain; `say` receives messages about the progress.
 
-    Return the generations, and whether Ctrl-C ended the loop; before the first it raises KeyboardInterrupt.
+    Return the generations, and the exception of a stop signal if one ended the loop. Before the first
+    generation, that exception is raised.
     """
     grown: list[Generation] = []
     try:
@@ -167,11 +170,11 @@ def grow(ruleset: Ruleset, settings: GrowthSettings, say: Say = print) -> tuple[
             if one.number - best_of(grown).number >= _PATIENCE:
                 say(f"the last {_PATIENCE} gained nothing")
                 break
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         if not grown:
             raise
-        return grown, True
-    return grown, False
+        return grown, stop
+    return grown, None
 
 
 def best_of(grown: list[Generation]) -> Generation:
@@ -184,21 +187,20 @@ def grow_file(ruleset: Ruleset, out: Path, settings: GrowthSettings, say: Say = 
 
     Raises:
         RunFolderError: `out` cannot be written.
-        Interrupted: After Ctrl-C; the best generation so far is written, if there is one.
+        Interrupted: After a stop signal; the best generation so far is written, if there is one.
     """
-    grown, is_interrupted = grow(ruleset, settings, say)
+    grown, stop = grow(ruleset, settings, say)
     best = best_of(grown)
     made = {
         "command": f"mancala grow-value {ruleset.name} {settings.options}",
         "version": __version__,
-        "generations": f"{len(grown)}, the best is number {best.number}"
-        + ("; interrupted" if is_interrupted else ""),
+        "generations": f"{len(grown)}, the best is number {best.number}" + ("; interrupted" if stop else ""),
         "games": f"{settings.games * len(grown):,} of the search against itself",
         "positions": f"{best.positions:,} in the last fit",
     }
     write_atomically(out, ValueFile(ruleset, best.weights, made).to_bytes())
-    if is_interrupted:
-        raise Interrupted(f"{out} holds generation {best.number}, the best so far")
+    if stop:
+        raise Interrupted(f"{out} holds generation {best.number}, the best so far") from stop
 
 
 @in_one_line("mancala grow-value")

@@ -1,5 +1,6 @@
 """mancala grow-value: targets, determinism, and a network stronger than the count of seeds."""
 
+import signal
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from error_checks import names, raises
 
 from mancala_env import Batch, Ruleset, rulesets
+from mancala_env._util.stop_signals import Terminated
 from mancala_env.cli import main
 from mancala_env.engine.holdout import rows_in_set
 from mancala_env.engine.state import PLAYER_COLUMN
@@ -89,12 +91,12 @@ def test_ctrl_c_keeps_the_best_generation_so_far(
     path, whole = tmp_path / "value.safetensors", value_growth.generations_of
     words = ["grow-value", "gabata_five_holes", *TINY, "--out", str(path)]
 
-    def interrupted(after: int) -> None:
+    def interrupted(after: int, stop: BaseException | type[BaseException] = KeyboardInterrupt) -> None:
         def some(
             ruleset: Ruleset, settings: value_growth.GrowthSettings
         ) -> Iterator[value_growth.Generation]:
             yield from islice(whole(ruleset, settings), after)
-            raise KeyboardInterrupt
+            raise stop
 
         monkeypatch.setattr(value_growth, "generations_of", some)
 
@@ -105,6 +107,10 @@ def test_ctrl_c_keeps_the_best_generation_so_far(
     assert main(words) == 130
     assert names(capsys.readouterr().err, [path, "generation 1"])
     assert read_value_file(path).made["generations"] == "1, the best is number 1; interrupted"
+    path.unlink()
+    interrupted(1, Terminated(signal.SIGTERM))
+    assert main(words) == 143
+    assert names(capsys.readouterr().err, [path, "generation 1"])
 
 
 @pytest.mark.parametrize(
