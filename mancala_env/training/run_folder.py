@@ -27,7 +27,7 @@ _LIBRARIES = ("mancala-env", "torch", "stable-baselines3", "sb3-contrib", "numba
 FINAL, BEST, METRICS = "final.zip", "best.zip", "metrics.jsonl"
 STEPS = "environment_steps"
 """Key of the environment steps in a line of metrics."""
-_OLD_STEPS = "turns"
+OLD_STEPS = "turns"
 
 
 class RunFolderError(MancalaError):
@@ -73,6 +73,10 @@ def identity_of(config: TrainConfig, environment_steps: int) -> Identity:
     )
 
 
+def _why(error: OSError | ValueError) -> object:
+    return getattr(error, "strerror", None) or error
+
+
 class RunFolder:
     """The folder of a run; methods raise RunFolderError for files that cannot be read or written."""
 
@@ -83,20 +87,27 @@ class RunFolder:
     @classmethod
     def create(cls, config: TrainConfig) -> "RunFolder":
         """Create the folder of a new run; if the name exists, it gets a number: first, first-2, first-3."""
+        parent = Path(config.folder)
+        try:
+            # Before the loop, in which FileExistsError means that the name is taken.
+            parent.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:  # ValueError: a null character
+            raise RunFolderError(
+                f"cannot make the folder {str(parent)!r} of the run: {_why(error)}"
+            ) from error
         number = 1
         while True:
             name = str(config.name) if number == 1 else f"{config.name}-{number}"
-            folder = cls(Path(config.folder, name))
+            folder = cls(parent / name)
             try:
-                folder.path.mkdir(parents=True)
+                folder.path.mkdir()
                 folder.checkpoints.mkdir()
                 break
             except FileExistsError:
                 number += 1
-            except (OSError, ValueError) as error:  # ValueError: a null character
-                why = getattr(error, "strerror", None) or error
+            except (OSError, ValueError) as error:
                 raise RunFolderError(
-                    f"cannot make the folder {str(folder.path)!r} of the run: {why}"
+                    f"cannot make the folder {str(folder.path)!r} of the run: {_why(error)}"
                 ) from error
         write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
         return folder
@@ -223,7 +234,7 @@ def _steps_of(line: bytes) -> int:
     """Return the environment steps of a line of metrics; 0 if the line is invalid."""
     try:
         figures = json.loads(line)
-        return int(figures.get(STEPS, figures.get(_OLD_STEPS, 0)))
+        return int(figures.get(STEPS, figures.get(OLD_STEPS, 0)))
     except (ValueError, TypeError, AttributeError, RecursionError):
         return 0
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mancala_env.evaluation.plots import ASKED, draw_intervals, figure_of, finish, new_axes
 from mancala_env.evaluation.ratings import Ratings
 from mancala_env.networks.checkpoint import read_identity
-from mancala_env.training.run_folder import STEPS
+from mancala_env.training.run_folder import OLD_STEPS, STEPS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 # A run of days has half a million updates; more points than this only make the page large.
 _MOST_POINTS = 2000
 # Name of STEPS in files of earlier versions.
-_OLD_STEPS = "turns"
 _WIDTH, _HEIGHT = 5.2, 3.3
 
 
@@ -44,7 +43,7 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
             if number % step == 0 or '"evaluation/' in line
         ]
     return [
-        {STEPS if key == _OLD_STEPS else key: value for key, value in figures.items()}
+        {STEPS if key == OLD_STEPS else key: value for key, value in figures.items()}
         for figures in found
         if figures
     ]

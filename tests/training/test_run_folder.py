@@ -18,7 +18,7 @@ from tensorboard.backend.event_processing.event_file_loader import EventFileLoad
 from mancala_env import agents
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training import run as command
-from mancala_env.training.config import CONFIGS, read_config
+from mancala_env.training.config import CONFIGS, TrainConfig, read_config
 from mancala_env.training.loggers import Events, JsonLines
 from mancala_env.training.run_folder import RunFolder, RunFolderError, write_atomically
 
@@ -229,7 +229,13 @@ def test_nothing_is_left_of_a_file_that_did_not_fit(tmp_path: Path) -> None:
 def test_a_folder_where_nothing_can_be_made_is_named(capsys) -> None:
     """No user may create folders in /proc, not even root."""
     assert command.main(words(Path("/proc/mancala"))) == 2
-    assert names(capsys.readouterr().err, "/proc/mancala/run")
+    assert names(capsys.readouterr().err, "/proc/mancala")
+
+
+def test_a_link_to_a_missing_disk_is_named(tmp_path: Path) -> None:
+    (tmp_path / "runs").symlink_to(tmp_path / "missing")
+    with raises(RunFolderError, tmp_path / "runs"):
+        RunFolder.create(TrainConfig(folder=str(tmp_path / "runs"), name="first"))
 
 
 def test_a_folder_of_checkpoints_that_is_gone_ends_the_run_with_its_name(run: Path, capsys) -> None:
