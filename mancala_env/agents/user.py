@@ -53,8 +53,9 @@ class _UserAgent(Agent):
     def _checked(self, games: np.ndarray, actions: Any) -> np.ndarray:
         """Return actions int64 `[B]` that are legal in games, or raise an IllegalMove."""
         chosen = whole_actions(f"{self.spec} must choose", actions, len(games)).copy()
-        every_game = np.ones(len(games), np.bool_)
-        while (b := first_illegal(self._rules, games, chosen, every_game, self.ruleset.num_holes)) >= 0:
+        unchecked = np.ones(len(games), np.bool_)
+        while (b := first_illegal(self._rules, games, chosen, unchecked, self.ruleset.num_holes)) >= 0:
+            unchecked[: b + 1] = False
             position = Position.from_games(self.ruleset, games, b)
             if self._illegal == "raise":
                 raise IllegalMove(

@@ -15,7 +15,7 @@ from stable_baselines3 import DQN, PPO
 from torch import nn
 
 from mancala_env import Batch, IllegalMove, Position, agents
-from mancala_env.agents import InvalidSpec
+from mancala_env.agents import InvalidSpec, user
 from mancala_env.agents.network import CheckpointAgent
 from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation import play_matches, round_robin
@@ -291,3 +291,21 @@ def test_torch_takes_no_more_threads_than_the_agent_may(tmp_path, num_threads):
         assert threads[2:] == [1], "nor more than the process may"
     finally:
         torch.set_num_threads(before)
+
+
+def test_each_illegal_action_of_many_is_replaced_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    games = Batch("leyla", 300, seed=1, opening_turns=3).games
+    asked: list[int] = []
+    search = user.first_illegal
+
+    def counted(rules: Any, some: np.ndarray, actions: np.ndarray, where: np.ndarray, most: int) -> int:
+        asked.append(int(where.sum()))
+        return search(rules, some, actions, where, most)
+
+    monkeypatch.setattr(user, "first_illegal", counted)
+    agent = agents.from_function(lambda position: 11, "leyla", illegal="random", seed=1, name="wrong")
+    actions = agent.act(games)
+    assert all(
+        action in Position.from_games("leyla", games, b).legal_actions for b, action in enumerate(actions)
+    )
+    assert asked == list(range(300, -1, -1))  # checked games are not checked again
