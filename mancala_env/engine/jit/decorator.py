@@ -152,9 +152,10 @@ class _Announcer(Listener):
 
     def on_start(self, event: Any) -> None:
         """Print the message at the first kernel of the package that is not in the cache."""
-        is_interactive = sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
         module = event.data["dispatcher"].py_func.__module__
-        if self.has_printed or not is_interactive or not module.startswith("mancala_env"):
+        if self.has_printed or not module.startswith("mancala_env"):
+            return
+        if sys.stderr is None or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
             return
         self.has_printed = True
         folder = cache_folder(Path(__file__).resolve())

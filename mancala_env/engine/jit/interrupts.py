@@ -7,7 +7,7 @@ starts to run. Without deferral this happened to 25 % of all interrupts during a
 
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,7 +21,7 @@ _BINDING = str(Path(llvmlite.binding.__file__).parent)
 
 @contextmanager
 def _deferred_in_llvmlite() -> Iterator[None]:
-    """Handle stop signals within a with statement, but those that arrive in llvmlite at its end."""
+    """Defer stop signals that arrive while llvmlite runs to the end of a with statement."""
     handlers: dict[signal.Signals, Any] = {
         number: handler for number in STOP_SIGNALS if callable(handler := signal.getsignal(number))
     }
@@ -40,8 +40,9 @@ def _deferred_in_llvmlite() -> Iterator[None]:
         with handled(dict.fromkeys(handlers, handle)):
             yield
     finally:
-        for number in waiting:
-            handlers[signal.Signals(number)](number, None)
+        with ExitStack() as calls:  # every handler is called, even if one raises an exception
+            for number in reversed(waiting):
+                calls.callback(handlers[signal.Signals(number)], number, None)
 
 
 def defer_stop_signals(dispatcher: Any) -> Any:
