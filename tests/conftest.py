@@ -23,13 +23,10 @@ settings.load_profile("mancala")
 # A shell that starts the tests in the background may ignore SIGINT, and nohup ignores SIGHUP. Processes that
 # tests interrupt would inherit that and never end.
 with suppress(ValueError):  # another thread than the main one
-    for _number, _usual in (
-        (signal.SIGINT, signal.default_int_handler),
-        (signal.SIGHUP, signal.SIG_DFL),
-        (signal.SIGTERM, signal.SIG_DFL),
-    ):
-        if signal.getsignal(_number) is signal.SIG_IGN:
-            signal.signal(_number, _usual)
+    for _name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        _number = getattr(signal, _name, None)  # Windows lacks SIGHUP
+        if _number and signal.getsignal(_number) is signal.SIG_IGN:
+            signal.signal(_number, signal.default_int_handler if _name == "SIGINT" else signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -89,7 +89,8 @@ def play_ladder(
         ruleset: The ruleset, or its name.
         slow_games: Number of games per match of SLOW_ANCHORS with SLOW_OPPONENTS; even.
         excluded: Reasons by spec of the anchors to exclude.
-        options: Arguments of :func:`round_robin`. Progress starts from 0 for each group of matches.
+        options: Arguments of :func:`round_robin`, but neither `rounds` nor `seed`, which a ladder does not
+            store. `games` is 400 by default. Progress starts from 0 for each group of matches.
 
     Raises:
         InvalidMatch: If an argument is out of range, or an excluded spec is not an anchor.
@@ -108,7 +109,7 @@ def play_ladder(
     for slow in ladder.SLOW_ANCHORS:
         if slow in anchors:
             groups += [([other, slow], slow_games) for other in quick if other in SLOW_OPPONENTS]
-    chosen, turns = openings_to_evaluate(options.get("opening_set"), ruleset, None)
+    chosen, turns = openings_to_evaluate(options.get("opening_set"), ruleset, options.get("opening_turns"))
     options |= {"opening_set": chosen, "opening_turns": turns}
     counts = []
     for group, num_games in groups:

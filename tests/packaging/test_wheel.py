@@ -137,7 +137,7 @@ def test_the_sources_hold_what_the_tests_need(built):
     with tarfile.open(path) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"pyproject.toml", "LICENSE", "README.md", "configs/default.yaml", "training/train.py"} <= names
-    assert "tests/packaging/test_wheel.py" in names
+    assert {"tests/packaging/test_wheel.py", "tools/make_book.py"} <= names
     assert not {name.partition("/")[0] for name in names} & {".venv", ".nox", "runs", "build", "dist"}
 
 

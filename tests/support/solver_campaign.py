@@ -280,7 +280,7 @@ def run(seed: int, count: int, told: Callable[[Tally], None] | None = None, room
     return tally
 
 
-@in_one_line("campaign.py")
+@in_one_line("solver_campaign.py")
 def main() -> int:
     """Run a campaign and print the errors; returns the exit status."""
     parser = Parser(prog="python tests/support/solver_campaign.py", description=__doc__)

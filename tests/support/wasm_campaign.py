@@ -20,7 +20,7 @@ from tools.build_wasm import build
 HERE = Path(__file__).resolve().parent
 
 
-@in_one_line("campaign.py")
+@in_one_line("wasm_campaign.py")
 def main() -> int:
     """Run until the time is up; returns the exit status."""
     parser = Parser(prog="python tests/support/wasm_campaign.py", description=__doc__)

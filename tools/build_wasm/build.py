@@ -299,7 +299,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     is_new = build(options.out)
     size = (options.out / WASM).stat().st_size
-    print(f"{options.out / WASM}: {size:,} bytes{'' if is_new else ', unchanged, like the kernels'}")
+    print(f"{options.out / WASM}: {size:,} bytes{'' if is_new else ', unchanged, because no kernel changed'}")
     return 0
 
 

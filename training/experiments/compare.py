@@ -13,8 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from mancala_env._util.command_line import Parser, in_one_line
-from mancala_env.errors import MancalaError
+from mancala_env._util.command_line import Parser, check_out, in_one_line
 from mancala_env.evaluation.agent_evaluation import Evaluation, evaluate
 from mancala_env.evaluation.matches import InvalidMatch, MatchResult
 from mancala_env.evaluation.plots import BARS, draw_intervals, finish
@@ -92,8 +91,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--out", type=Path, help="PNG to write the plots to")
     words = parser.parse_args(arguments)
-    if words.out and not words.out.parent.is_dir():
-        raise MancalaError(f"cannot write {words.out.name}: the folder {words.out.parent} does not exist")
+    if words.out:
+        check_out(words.out)
     runs = {name: snapshots(run, words.snapshots) for name, run in named(words.runs).items()}
     specs = [spec for own in runs.values() for spec in own]
     identity = read_identity(specs[0])
