@@ -42,7 +42,7 @@
  * @property {string} opening
  */
 
-const PLAYERS = ["South", "North"];
+export const PLAYERS = ["South", "North"];
 const LETTERS = "SN";
 const LINE = 64; // bytes; allocations are aligned to cache lines
 const SCRATCH_BYTES = 2048; // rules, a game, a generator, and at most 54 numbers

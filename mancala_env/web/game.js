@@ -3,7 +3,7 @@
 /** The number of rounds of a whole match. Only MOST_ROUNDS limits it. */
 export const MATCH = Infinity;
 /** The most rounds of a match (rules.md, 5.4). */
-const MOST_ROUNDS = 1000;
+export const MOST_ROUNDS = 1000;
 
 export class GameLine {
   /** @type {{player: 0 | 1, action: number, hole: number, before: Game, after: Game, following: Game, note?: string}[]} */

@@ -1,13 +1,11 @@
 /** Reads and writes game records (docs/records.md), the files of `mancala replay` and of Python's read_games. */
 
 import { readDial, writeDial } from "./address.js";
-import { InvalidInput, wordsOf } from "./engine.js";
-import { GameLine, MATCH, turnText } from "./game.js";
+import { InvalidInput, PLAYERS, wordsOf } from "./engine.js";
+import { GameLine, MATCH, MOST_ROUNDS, turnText } from "./game.js";
 
-const PLAYERS = ["South", "North"];
 const RESIGNED = "resigned";
 const MOST_CHARACTERS = 10_000_000;
-const MOST_ROUNDS = 1000;
 const TURNS_A_LINE = 10;
 // The limits of games/records/reader.py.
 const MOST_IN_LINE = 100_000, MOST_IN_TEXT = 10_000, MOST_HEADERS = 100, MOST_TURNS = 1_000_000;

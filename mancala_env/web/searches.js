@@ -49,7 +49,7 @@ export class Searches {
   }
 }
 
-const aborted = () => new DOMException("cancelled", "AbortError");
+export const aborted = () => new DOMException("cancelled", "AbortError");
 
 /** Whether an error means that the caller cancelled the task. */
 export const isAbort = (error) => error?.name === "AbortError";

@@ -3,6 +3,8 @@
  * server the page does everything itself.
  */
 
+import { aborted } from "./searches.js";
+
 const AGAIN = 1000; // milliseconds until the next attempt to reconnect
 const CONNECT = 5000; // milliseconds; timeout of a connection
 const REST = 5000; // milliseconds for which a failed server is not asked
@@ -181,5 +183,3 @@ function valuesOf({ lower, upper, actions, nodes, exact, done }) {
   const bounds = Object.fromEntries(Object.entries(actions).map(([action, [low, high]]) => [action, { lower: low, upper: high }]));
   return { lower, upper, actions: bounds, nodes, isExact: exact, hasEnded: Boolean(done) };
 }
-
-const aborted = () => new DOMException("cancelled", "AbortError");

@@ -282,7 +282,7 @@ export class StudyView {
     if (!known.exact?.isExact) ask(this.prover, "exact", "values", { milliseconds: EXACT_MILLISECONDS });
     if (!known.search) await ask(this.searcher, "search", "minimax", { milliseconds: SEARCH_MILLISECONDS });
     if (!known.mcts && !signal.aborted) await ask(this.searcher, "mcts", "mcts", { milliseconds: SEARCH_MILLISECONDS });
-    if (!known.network && !signal.aborted) await ask(this.searcher, "network", "minimax", { milliseconds: SEARCH_MILLISECONDS, network: this.app.networks.get(game.ruleset.name) ?? "shipped" });
+    if (!known.network && !signal.aborted) await ask(this.searcher, "network", "minimax", { milliseconds: SEARCH_MILLISECONDS, network: this.app.networks.get(game.ruleset.name) ?? "bundled" });
   }
 
   /** Bounds of each action's value, from proofs and the opening book. */

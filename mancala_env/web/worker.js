@@ -65,7 +65,7 @@ const TASKS = {
   /** Values of a search that deepens until its time is over: {depth, nodes, values}. Stores count from zero, as in
    * exact values. */
   minimax: async (engine, game, { milliseconds, network }, signal, tell) => {
-    const weights = network ? await networkOf(engine, game.ruleset, network === "shipped" ? null : network) : undefined;
+    const weights = network ? await networkOf(engine, game.ruleset, network === "bundled" ? null : network) : undefined;
     if (network && !weights) return { depth: 0, nodes: 0, values: {} };
     const search = engine.minimax(game, { values: true, network: weights });
     const [south, north] = game.stores, lead = game.player === 0 ? south - north : north - south;

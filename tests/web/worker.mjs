@@ -133,7 +133,7 @@ test("a task is cancelled while it runs or waits, and those after it are done", 
 
 test("searches give values on the scale of exact values", async () => {
   const wanted = await exactValues(LATE);
-  for (const network of [undefined, "shipped"]) {
+  for (const network of [undefined, "bundled"]) {
     const { result } = await ask("minimax", LATE, { milliseconds: 30_000, network });
     assert.ok(result.depth > 1 && result.nodes > 0);
     for (const [action, { lower }] of Object.entries(wanted.actions)) assert.equal(Math.round(result.values[action]), lower, `${network} ${action}`);
@@ -141,7 +141,7 @@ test("searches give values on the scale of exact values", async () => {
   const north = LATE.replace(/S$/, "N"), exact = await exactValues(north);
   const { result } = await ask("minimax", north, { milliseconds: 30_000 });
   for (const [action, { lower }] of Object.entries(exact.actions)) assert.equal(result.values[action], lower);
-  const none = await ask("minimax", engine.newGame("ludii_leyla").text, { milliseconds: 100, network: "shipped" });
+  const none = await ask("minimax", engine.newGame("ludii_leyla").text, { milliseconds: 100, network: "bundled" });
   assert.deepEqual(none.result, { depth: 0, nodes: 0, values: {} });
   const own = { name: "mine", weights: bytesOf(read("networks/leyla.f32")) };
   assert.ok((await ask("minimax", START, { milliseconds: 50, network: own })).result.depth > 0);
