@@ -15,15 +15,16 @@ from typing import IO, Any
 def lock(file: IO[Any]) -> bool:
     """Lock a file until it is closed; return False if another process has locked it.
 
-    Windows lacks this lock, so nothing is locked there.
+    Windows and some file systems lack this lock. Nothing is locked there.
     """
-    with suppress(ImportError):
+    try:
         import fcntl
 
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        pass
     return True
 
 

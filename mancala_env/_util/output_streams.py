@@ -7,7 +7,7 @@ full. The program then continues, because its results are files.
 import errno
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -41,6 +41,10 @@ class OutputStream:
             self._stream.flush()
         except OSError as error:
             self._drop(error)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
 
     def _drop(self, error: OSError) -> None:
         """Discard the stream's buffer and all later writes."""

@@ -20,7 +20,13 @@ class InvalidSpec(MancalaError):
 
 
 class AgentSettings(TypedDict, total=False):
-    """Keyword arguments of every agent; :class:`Agent` describes them."""
+    """Keyword arguments of every agent.
+
+    Attributes:
+        spec: Text from which :func:`mancala_env.agents.make` makes the agent, and its name in tables.
+        seed: Random seed; None takes one from the operating system.
+        num_threads: CPU threads; None for all cores that this process may use.
+    """
 
     spec: Required[str]
     seed: int | None
@@ -45,7 +51,7 @@ class Agent(ABC):
     def __init__(
         self, ruleset: str | Ruleset, *, spec: str, seed: int | None = None, num_threads: int | None = None
     ) -> None:
-        """Bind the agent to a ruleset and seed it; see :func:`mancala_env.agents.make`."""
+        """Bind the agent to a ruleset and seed it; see :class:`AgentSettings`."""
         self.spec = spec
         self.filed_as: str | None = None
         self.ruleset = lookup(ruleset)

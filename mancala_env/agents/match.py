@@ -113,8 +113,7 @@ def shipped_values(ruleset: Ruleset) -> Path:
 
 def dials_in_bytes(ruleset: Ruleset) -> np.ndarray:
     """Return the rule options of a ruleset as a file stores them: text in bytes, uint8 `[N]`."""
-    stored = [text for text in dials_of(ruleset) if text.partition("=")[0] in ruleset.stored_options]
-    return np.frombuffer(" ".join(stored).encode(), np.uint8)
+    return np.frombuffer(" ".join(dials_of(ruleset, stored=True)).encode(), np.uint8)
 
 
 def read_values(file: str | Path, ruleset: Ruleset) -> np.ndarray:

@@ -140,8 +140,9 @@ class PerfectAgent(Agent):
 class TrappingAgent(PerfectAgent):
     """Play the optimal action after which a fallible opponent is expected to lose most.
 
-    The losses are those by the next reply, and by the replies to up to two further traps. The replies are
-    those of some short tree searches. Where they lose nothing, the mean loss of all replies counts a little.
+    Several short tree searches predict the opponent's replies. The expected loss counts the next reply, and
+    the replies after up to two further traps. If no predicted reply loses seeds, the mean loss of all replies
+    counts a little.
 
     Equally good actions have equal probability. If several actions are optimal, it solves many more positions
     than ``perfect``. ``perfect+traps:0.5s`` plays like ``perfect:0.5s`` and looks for traps in the remaining

@@ -9,8 +9,8 @@ from mancala_env._util.output_streams import is_read
 from mancala_env.cli.options import add_json
 from mancala_env.cli.show import position_as_dict
 from mancala_env.cli.tables import describe_turn, print_json
+from mancala_env.engine.state import PLAYERS
 from mancala_env.errors import printable
-from mancala_env.games.position import PLAYERS
 from mancala_env.games.records import GameRecord, InvalidRecord, Step, read_games
 
 HELP = "check and print recorded games"

@@ -6,6 +6,7 @@ from mancala_env._util.command_line import Interrupted, Parser
 from mancala_env.cli.options import DEFAULT_RULESET, add_common
 from mancala_env.cli.progress import bounds
 from mancala_env.cli.tables import print_json, print_table
+from mancala_env.engine.state import PLAYERS
 from mancala_env.errors import InvalidPosition
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import Position
@@ -94,7 +95,7 @@ def _solution_as_dict(position: Position, solution: "Solution") -> dict[str, Any
 
 def _print_solution(position: Position, solution: "Solution") -> None:
     print(position)
-    who = ("South", "North")[position.player]
+    who = PLAYERS[position.player]
     if solution.lower == solution.upper:
         print(f"\nvalue {solution.value:+d} for {who}: seeds gained on the opponent from this position on")
     else:

@@ -17,6 +17,7 @@ from mancala_env.engine.jit.decorator import kernel
 from mancala_env.rulesets import CHOICES, MAX_ROW_WIDTH, Ruleset
 
 SOUTH, NORTH = 0, 1
+PLAYERS = ("South", "North")
 NO_PLAYER = -1
 
 # Reasons for the end of a round, in column `end` of a game.

@@ -184,8 +184,8 @@ def check_running(
     """Return games if an episode can start from all of them; see :func:`check_games` for the arguments.
 
     Raises:
-        InvalidPosition: The games are invalid (:func:`check_games`), or a game is over. Or episodes have one
-            round, and a player may sow from the other row.
+        InvalidPosition: The games are invalid (:func:`check_games`); a game is over; or a player's territory
+            is not their row, although episodes have one round.
     """
     taken = check_games(ruleset, games, rows)
     names = np.arange(len(taken)) if rows is None else rows

@@ -1,4 +1,4 @@
-"""Pictures of environments: text, SVG, pixels or a window, with the holes of the last turn marked."""
+"""Pictures of environments: text, SVG, pixels or a window. All but text mark the holes of the last turn."""
 
 from collections.abc import Sequence
 from math import ceil, sqrt
@@ -116,7 +116,7 @@ class DrawnEnv:
         raise NotImplementedError
 
     def render(self) -> Any:
-        """Draw the position, with the holes of the last turn marked.
+        """Draw the position; pictures, but not text, mark the holes of the last turn.
 
         Returns:
             By `render_mode`: "ansi" a text, "svg" an SVG document, "rgb_array" uint8 `[height, width, 3]`,

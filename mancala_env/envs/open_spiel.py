@@ -22,6 +22,7 @@ from mancala_env._util.command_line import needing
 from mancala_env.engine.validation import check_running
 from mancala_env.envs.options import EnvOptions
 from mancala_env.errors import InvalidRuleset
+from mancala_env.games.notation import turn_text
 from mancala_env.games.position import Position
 from mancala_env.observations import Observer
 from mancala_env.rulesets import Ruleset, lookup
@@ -70,9 +71,7 @@ class MancalaState(pyspiel.State):
         self.position.play(action)
 
     def _action_to_string(self, player: int, action: int) -> str:
-        ruleset = self.position.ruleset
-        hole = (action + ruleset.row_width * player) % ruleset.num_holes
-        return f"{('S', 'N')[hole // ruleset.row_width]}{hole % ruleset.row_width + 1}"
+        return turn_text(player, action)
 
     def is_terminal(self) -> bool:
         """Return whether the round is over."""

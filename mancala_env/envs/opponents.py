@@ -17,7 +17,7 @@ from mancala_env.agents import Agent
 from mancala_env.agents.scripted import GreedyAgent, RandomAgent
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.jit.threads import num_threads_of, run_in_slices
-from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, encode
+from mancala_env.engine.state import NORTH, NUM_COLUMNS, PLAYERS, SOUTH, encode
 from mancala_env.engine.turn import first_illegal
 from mancala_env.envs import kernels
 from mancala_env.envs.options import EnvOptions, starting_game
@@ -229,7 +229,7 @@ class Duel:
         b = first_illegal(self._rules, self.games, chosen, learns & self.is_raising, self.num_actions)
         if b >= 0:
             raise IllegalMove(
-                f"game {b}: {('South', 'North')[self.seats[b]]} cannot play action {chosen[b]}; legal "
+                f"game {b}: {PLAYERS[self.seats[b]]} cannot play action {chosen[b]}; legal "
                 f"actions: {', '.join(str(a) for a in np.flatnonzero(self.legal_mask[b]))}"
             )
         return chosen

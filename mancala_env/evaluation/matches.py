@@ -17,7 +17,7 @@ from mancala_env._util.checks import is_whole, seed_of
 from mancala_env.agents import Agent, AgentLike
 from mancala_env.engine.episode import SEEDS, EpisodeSettings, Rounds, encode_rounds, step
 from mancala_env.engine.jit.decorator import kernel
-from mancala_env.engine.state import END_COLUMN, PLAYER_COLUMN, RUNNING, SOUTH, encode, load, save
+from mancala_env.engine.state import END_COLUMN, PLAYER_COLUMN, PLAYERS, RUNNING, SOUTH, encode, load, save
 from mancala_env.engine.turn import is_legal
 from mancala_env.engine.validation import check_games
 from mancala_env.errors import IllegalMove, InvalidArgument
@@ -95,7 +95,7 @@ class MatchResult:
         """Wins, draws and losses of the first agent as South and as North."""
         return {
             seat: (int((column > 0).sum()), int((column == 0).sum()), int((column < 0).sum()))
-            for seat, column in zip(("South", "North"), self.outcomes.T, strict=True)
+            for seat, column in zip(PLAYERS, self.outcomes.T, strict=True)
         }
 
     @property

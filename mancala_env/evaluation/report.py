@@ -92,7 +92,7 @@ def write_report(evaluation: "Evaluation", path: str | Path) -> Path:
 def add_regret(page: Page, regrets: list[Regret]) -> None:
     """Add the regret of agents to a page: for each source a plot, a table, and the worst moves as boards."""
     for some in by_source(regrets):
-        page.heading(f"Regret against perfect play, {some[0].source}")
+        page.heading(f"Regret against perfect play, seeds per move, {some[0].source}")
         solved = _solved(some)
         if not solved:
             page.text("None of the positions was solved in time.")
@@ -165,7 +165,7 @@ def _page(evaluation: "Evaluation") -> Page:
         page.table(*matches_table(evaluation.matches))
     add_regret(page, evaluation.regrets)
     if evaluation.regret_differences:
-        page.heading("Regret, position by position")
+        page.heading("Difference of regret over the same positions, seeds per move")
         page.text("A difference below 0 means that the first agent loses fewer seeds in the same positions.")
         page.table(*differences_table(evaluation.regret_differences))
     return page
@@ -212,4 +212,4 @@ def differences_table(differences: Sequence[RegretDifference]) -> Table:
         mean = [f"{one.mean:+z.2f}", "{:+z.2f} to {:+z.2f}".format(*one.interval)]
         better = f"{one.first_better}/{one.second_better}/{one.positions}"
         rows.append([one.first, one.second, *mean, better])
-    return ["agent", "against", "mean\nregret", _INTERVAL, "better/worse/\nall"], rows
+    return ["agent", "against", "mean\ndifference", _INTERVAL, "better/worse/\nall"], rows

@@ -20,6 +20,7 @@ from mancala_env.engine.state import (
     MOST_GAMES,
     NORTH,
     NUM_COLUMNS,
+    PLAYERS,
     SOUTH,
     State,
     count_of,
@@ -31,7 +32,7 @@ from mancala_env.engine.state import (
 from mancala_env.engine.turn import first_illegal, write_mask
 from mancala_env.engine.validation import check_running
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition
-from mancala_env.games.position import PLAYERS, Position
+from mancala_env.games.position import Position
 from mancala_env.observations import Observer
 from mancala_env.observations.board import write_board
 from mancala_env.render.svg import Theme, check_look, grid

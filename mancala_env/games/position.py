@@ -9,7 +9,7 @@ import numpy as np
 from mancala_env._util.checks import is_whole, several, truth, whole
 from mancala_env.engine import coordinates, single_game, validation
 from mancala_env.engine import state as columns
-from mancala_env.engine.state import NO_PLAYER, NORTH, SOUTH, State, encode, unpack
+from mancala_env.engine.state import NO_PLAYER, NORTH, PLAYERS, SOUTH, State, encode, unpack
 from mancala_env.engine.timeline import Timeline, timeline_of
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition
 from mancala_env.games import notation
@@ -18,8 +18,6 @@ from mancala_env.render.scene import Scene, describe
 from mancala_env.render.svg import Theme, animated, check_look, svg_of
 from mancala_env.render.text import draw
 from mancala_env.rulesets import Ruleset, lookup
-
-PLAYERS = ("South", "North")
 
 
 class Turn(NamedTuple):

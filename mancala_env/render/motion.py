@@ -7,7 +7,7 @@ which it was lifted. So every picture shows all seeds.
 from typing import NamedTuple
 
 from mancala_env.engine.coordinates import action_of
-from mancala_env.engine.state import State
+from mancala_env.engine.state import PLAYERS, State
 from mancala_env.engine.timeline import Event, Timeline, replay
 from mancala_env.rulesets import Ruleset
 
@@ -15,7 +15,6 @@ MAX_LAPS_SHOWN = 24
 """Most laps of a relay that are shown; the last lap always is."""
 SEED_SECONDS = 0.18
 """Default time that a seed takes to fall."""
-PLAYERS = ("South", "North")
 _SEEDS_LONG = {
     "lift": 1.5, "drop": 1.0, "relay": 1.0, "capture": 2.5, "ransom": 2.5, "store": 3.0, "own": 3.5,
     "put_back": 5.0, "skip": 4.0, "pass": 4.0, "next": 0.0, "end": 0.0,

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mancala_env.engine.coordinates import square_of
-from mancala_env.engine.state import END_REASONS, NO_PLAYER, NORTH, RUNNING, SOUTH, State
-from mancala_env.render.motion import PLAYERS, turn_name
+from mancala_env.engine.state import END_REASONS, NO_PLAYER, NORTH, PLAYERS, RUNNING, SOUTH, State
+from mancala_env.render.motion import turn_name
 from mancala_env.rulesets import Ruleset
 
 MAX_SEEDS_DRAWN = 12

@@ -1,8 +1,8 @@
 """Positions as plain text for a terminal."""
 
 from mancala_env.engine.coordinates import holes_as_drawn
-from mancala_env.engine.state import END_REASONS, NORTH, RUNNING, SOUTH, State
-from mancala_env.render.motion import PLAYERS, turn_name
+from mancala_env.engine.state import END_REASONS, NORTH, PLAYERS, RUNNING, SOUTH, State
+from mancala_env.render.motion import turn_name
 from mancala_env.rulesets import Ruleset
 
 _OWNER_MARKS = {-1: " ", SOUTH: "s", NORTH: "n"}

@@ -236,8 +236,8 @@ class Solver(Prover):
     def _known(self, games: np.ndarray) -> tuple[int, int, int]:
         """Return the :meth:`known_bounds` of the game in row 0, and a good action or NO_MOVE."""
         rest = action = None
-        if self.book and games[0, END_COLUMN] == RUNNING:
-            rest, action = self.book.rest(games), self.book.action(games)
+        if self.book and games[0, END_COLUMN] == RUNNING and (rest := self.book.rest(games)) is not None:
+            action = self.book.action(games)
         lower, upper, move = study.known(self._rules, games, 0, self._shares, self._table)
         if rest is not None:
             lower = upper = int(certain_part_of(games)) + rest

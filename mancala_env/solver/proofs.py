@@ -18,8 +18,8 @@ enough seeds for such a need, so the proof holds only for exactly these contents
 - otherwise for exactly these contents.
 
 **Joining conditions.** A proof that uses a bound from the table also takes over its conditions. A turn has
-chain 0 if the free seeds changed, otherwise 1 + the chain of the next position. Need and drain are equal to
-the next position's, plus one if the turn ransomed. A lower bound needs one turn, an upper bound all turns.
+chain 0 if the free seeds changed, otherwise 1 + the chain of the next position. Need and drain are those of
+the next position, plus one if the turn ransomed. A lower bound needs one turn, an upper bound all turns.
 
 A :class:`Scope` without sharing uses the key of the whole position and no conditions.
 """

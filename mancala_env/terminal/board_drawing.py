@@ -19,9 +19,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mancala_env.engine.coordinates import action_of, square_of
-from mancala_env.engine.state import NO_PLAYER, NORTH, SOUTH, State
+from mancala_env.engine.state import NO_PLAYER, NORTH, PLAYERS, SOUTH, State
 from mancala_env.games.notation import LETTERS
-from mancala_env.games.position import PLAYERS
 from mancala_env.render.scene import MAX_SEEDS_DRAWN, OWNED_WORDS, ROLES
 from mancala_env.rulesets import Ruleset
 

@@ -10,10 +10,11 @@ from mancala_env import agents
 from mancala_env._util.checks import whole
 from mancala_env.agents import Agent
 from mancala_env.engine.episode import Rounds
+from mancala_env.engine.state import PLAYERS
 from mancala_env.engine.timeline import Timeline
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.games import records
-from mancala_env.games.position import PLAYERS, Position
+from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 
 HUMAN = "human"

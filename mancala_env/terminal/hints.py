@@ -7,7 +7,8 @@ from functools import partial
 from typing import NamedTuple
 
 from mancala_env import agents
-from mancala_env.games.position import PLAYERS, Position
+from mancala_env.engine.state import PLAYERS
+from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver.exact import Progress, Solution, Solver
 

@@ -7,9 +7,10 @@ of the input ends the program.
 from collections.abc import Callable, Iterable
 from typing import TextIO
 
+from mancala_env.engine.state import PLAYERS
 from mancala_env.errors import printable
 from mancala_env.games.notation import turn_text
-from mancala_env.games.position import PLAYERS, Position
+from mancala_env.games.position import Position
 from mancala_env.render.motion import in_words
 from mancala_env.terminal.game import InteractiveGame, end_in_words, saved_in_words, undone_in_words
 from mancala_env.terminal.hints import Analyst

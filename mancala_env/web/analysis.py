@@ -30,7 +30,8 @@ class AnalysisService:
         """Create the threads.
 
         Args:
-            memory_mb: Maximum size of a solver's transposition table in MB; at most four solvers are kept.
+            memory_mb: Maximum size of a solver's transposition table in MB. At most four solvers
+                are kept for later requests.
             num_workers: Maximum number of requests processed in parallel; None for one per core.
         """
         workers = num_workers or len(os.sched_getaffinity(0))
@@ -61,7 +62,7 @@ class AnalysisService:
     async def analyse(self, position: Position, seconds: float) -> AsyncIterator[Solution]:
         """Yield the solution so far after time slices of growing length, until it is exact or time is up.
 
-        Analyses of one ruleset take turns. Each has its own solver on the shared table of the ruleset, so a
+        Analyses that share a table take turns. Each has its own solver on the table of the ruleset, so a
         cancelled analysis stops only its own solver, and its proofs are kept.
         """
         kept, lock = self._solver_of(position.ruleset)

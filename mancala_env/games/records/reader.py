@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mancala_env.engine.state import PLAYERS
 from mancala_env.errors import InvalidArgument, InvalidRuleset, MancalaError, printable
 from mancala_env.games.notation import LETTERS, words_of
-from mancala_env.games.position import PLAYERS
 from mancala_env.games.records.model import (
     HEADER_NAME,
     KNOWN_HEADERS,

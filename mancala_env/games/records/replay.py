@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from mancala_env.engine.episode import SEEDS, EpisodeSettings, Rounds, encode_rounds, end_of_round
 from mancala_env.engine.jit.decorator import kernel
-from mancala_env.engine.state import NORTH, SOUTH, encode, load, save
+from mancala_env.engine.state import NORTH, PLAYERS, SOUTH, encode, load, save
 from mancala_env.errors import InvalidPosition, MancalaError
 from mancala_env.games.notation import turn_text
-from mancala_env.games.position import PLAYERS, Position, Turn
+from mancala_env.games.position import Position, Turn
 
 MAX_TURNS = 1_000_000
 """Most turns of a game: 1,000 rounds of 1,000 turns."""

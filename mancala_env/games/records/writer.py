@@ -72,10 +72,14 @@ def _escaped(text: str, closing: str) -> str:
     return text.replace("\\", "\\\\").replace(closing, "\\" + closing)
 
 
-def dials_of(ruleset: Ruleset) -> list[str]:
-    """Write the rule options of a ruleset for a record or a link: `row_width=6`, `captures_last=yes`."""
+def dials_of(ruleset: Ruleset, *, stored: bool = False) -> list[str]:
+    """Write rule options for a record or a link: `row_width=6`, `captures_last=yes`.
+
+    With `stored` only :attr:`~mancala_env.rulesets.Ruleset.stored_options` are written.
+    """
     words = {"True": "yes", "False": "no"}
-    return [f"{name}={words.get(str(value), value)}" for name, value in ruleset.options.items()]
+    options = ruleset.stored_options if stored else ruleset.options
+    return [f"{name}={words.get(str(value), value)}" for name, value in options.items()]
 
 
 def games_text(games: Iterable[GameRecord]) -> str:
