@@ -43,6 +43,7 @@ class OutputStream:
             self._drop(error)
 
     def writelines(self, lines: Iterable[str]) -> None:
+        """Write texts one after another."""
         for line in lines:
             self.write(line)
 
