@@ -16,6 +16,7 @@ from pathlib import Path
 import reference_pages
 import ruleset_pages
 from drawings import APP
+from in_words import hidden_contents
 from links import broken_links
 from pages import ROOT, pages, pictures, site_text
 from sphinx.cmd.build import main as sphinx
@@ -42,6 +43,7 @@ def lay_out(folder: Path) -> None:
     for source, path in pages().items():
         text = site_text(source, (ROOT / source).read_text(encoding="utf-8"))
         if source.endswith(".md"):
+            text += _contents_of_folder(path)
             text = with_links_under_boards(text, "../" * path.count("/"))
         wanted[path] = text.encode()
     for source, path in pictures().items():
@@ -55,6 +57,17 @@ def lay_out(folder: Path) -> None:
         if not file.is_file() or file.read_bytes() != content:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
+
+
+def _contents_of_folder(path: str) -> str:
+    """Return the table of contents of the first page of a folder of docs/; empty for other pages."""
+    folder, slash, name = path.rpartition("/")
+    if not slash or name != "index.md":
+        return ""
+    others = [
+        Path(other).stem for other in pages().values() if other.startswith(f"{folder}/") and other != path
+    ]
+    return f"\n{hidden_contents(others)}\n"
 
 
 def _start_page(written: set[str]) -> str:

@@ -23,13 +23,17 @@ _ELSEWHERE = {
 }
 # Titles of pages that are made of several parts.
 _TITLES = {"benchmarks/results.md": "Benchmarks"}
+# Folders of docs/ without pages of the repository.
+_NO_PAGES = {"_build", "site"}
 _WITH_LINKS = re.compile(r"(!?\[[^\]]*\]\()([^)#\s]+)(#[^)\s]*)?(\))")
 _FENCE = re.compile(r"^(```|~~~)")
 
 
 def pages() -> dict[str, str]:
     """Return every file of the repository that is a page, and its path on the site."""
-    found = {str(PurePosixPath("docs", path.name)): path.name for path in (ROOT / "docs").glob("*.md")}
+    docs = ROOT / "docs"
+    written = (path.relative_to(docs).as_posix() for path in sorted(docs.rglob("*.md")))
+    found = {f"docs/{path}": path for path in written if path.partition("/")[0] not in _NO_PAGES}
     notebooks = {
         f"notebooks/{path.name}": f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")
     }

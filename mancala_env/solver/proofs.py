@@ -2,8 +2,8 @@
 
 Two parts of a position rarely affect its rest (see :mod:`mancala_env.solver.proof_search`): the stall counter
 and the contents of owned holes. So proofs are stored under keys without these parts, with the
-:class:`Conditions` under which they hold: the numbers *chain*, *need* and *drain*. ``docs/perfect_play.md``
-defines them and explains why they suffice ("Why a proof holds for other positions").
+:class:`Conditions` under which they hold: the numbers *chain*, *need* and *drain*. They are
+defined in ``docs/research/proof_conditions.md``, with the reasons why they suffice.
 
 A proof is *for* one player: the player to move if it is a lower bound, otherwise the opponent. If it has
 seeds to spare, a ransom from an empty hole counts as if the hole were full, and the drain is 0.

@@ -188,7 +188,8 @@ def test_nothing_measured_makes_no_report(tmp_path):
 def test_the_measurements_that_are_kept_bear_the_documentation_out() -> None:
     root = Path(__file__).resolve().parents[2]
     outcome = BenchmarkSummary(Results.read(root / "benchmarks" / "learning" / RESULTS)).as_dict()
-    lines = (root / "docs" / "benchmark_results.md").read_text(encoding="utf-8").splitlines()
+    pages = ["research/algorithms_by_steps.md", "research/algorithms_by_time.md"]
+    lines = [line for page in pages for line in (root / "docs" / page).read_text("utf-8").splitlines()]
     entries = [entry for contest in outcome["contests"] for entry in contest["entries"]]
     assert {entry["entry"] for entry in entries} == {
         path.stem for path in (root / "training" / "benchmark").glob("*.py")
@@ -197,3 +198,9 @@ def test_the_measurements_that_are_kept_bear_the_documentation_out() -> None:
         said = [f"`{entry['entry']}`", f"{entry['steps']:,}", f"{entry['regret']['value']:.2f}"]
         said.append(f"{entry['elo']['value']:.0f}")
         assert any(all(word in line for word in said) for line in lines if line.startswith("|")), said
+    # The rows of the summary are rows of these tables.
+    summary = (root / "docs" / "benchmark_results.md").read_text("utf-8")
+    rows = re.findall(r"^\|.*?\| (`\w+`) \|[^|]*\| (\S+ \([^|]*) \| (\S+ \([^|]*) \|$", summary, re.MULTILINE)
+    assert len(rows) >= 10
+    for row in rows:
+        assert any(all(cell in line for cell in row) for line in lines), row

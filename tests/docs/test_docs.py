@@ -13,12 +13,13 @@ import sys
 from functools import cached_property
 from pathlib import Path
 
+import pages
 import pytest
 
 import mancala_env
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / path for path in pages.pages() if path.startswith(("README", "docs/"))]
 MODULES = ["mancala_env", *(m.name for m in pkgutil.walk_packages(mancala_env.__path__, "mancala_env."))]
 HEAVY = {
     "torch", "PIL", "stable_baselines3", "pygame", "pettingzoo", "scipy", "matplotlib", "starlette",

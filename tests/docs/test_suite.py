@@ -4,6 +4,7 @@ import ast
 import re
 from pathlib import Path
 
+import pages
 import pytest
 from error_checks import names, raises
 
@@ -13,7 +14,7 @@ SAID = [
     ROOT / "CONTRIBUTING.md",
     ROOT / "Makefile",
     ROOT / "noxfile.py",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *(ROOT / path for path in pages.pages() if path.startswith("docs/")),
 ]
 _PATH = re.compile(r"\btests/[\w/]+(?:\.\w+)?")
 

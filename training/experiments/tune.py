@@ -3,7 +3,7 @@
 alias tune="python training/experiments/tune.py"
 tune configs/leyla.yaml --change network.hidden=256 --change "ppo.epochs=4 ppo.steps=16"
 tune configs/leyla.yaml --change network.hidden=256 --seeds 2 3   # more seeds for a change
-tune configs/*.yaml --out docs/tuning.md                          # write the tables
+tune configs/*.yaml --out runs/tuning.md                          # write the tables
 
 The program trains the unchanged configuration and every change. Then all results for the configuration, also
 those of earlier commands, play each other and two searches. Each is also compared with perfect play.
@@ -194,8 +194,6 @@ python training/experiments/tune.py CONFIG --change OPTIONS --minutes {minutes:g
 - Elo is relative to the mean of the two searches.
 - A row has a value for each seed. A difference between rows is significant only if it is larger than the
   difference between the seeds of one row.
-
-[experiments.md](experiments.md#tuning-each-configuration) lists the changes that were adopted.
 {tables}"""
 
 
