@@ -5,7 +5,7 @@ python -m tools.interval_coverage [--trials 4000] [--seed 1]
 Each trial draws games or positions from a population with a known mean, computes the interval, and checks
 whether it contains the mean. The populations are real: pairs of games of the stored ladders, margins of
 matches between scripted agents, and their regrets in the bundled solved positions. The program prints a
-Markdown table; docs/evaluation.md contains one.
+Markdown table; docs/research/interval_coverage.md contains one.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""95 % intervals of the evaluation; docs/evaluation.md has their methods and their measured coverage.
+"""95 % intervals of the evaluation; docs/research/interval_coverage.md has their methods and coverage.
 
 All functions take independent values, one per pair of games or per position. Pairs from repeated openings are
 not independent; :func:`design_effect` returns the number of pairs that count as one. Ratings have intervals
