@@ -1,4 +1,4 @@
-"""The engine compared with independent games, counts and positions (tests/data; docs/rules.md, section 8; docs/research/random_play.md)."""
+"""The engine compared with independent games, counts and positions (tests/data/README.md has the sources)."""
 
 import json
 from pathlib import Path
