@@ -69,7 +69,8 @@ class EnvOptions:
             each reset.
         opening_turns: Number of uniformly random turns before the episode begins: 4 by default, 0 in
             environments for two learners.
-        opening_set: "all" openings (the default), or only the "training" openings, which no evaluation uses.
+        opening_set: "all" openings (the default), only the "training" openings, which no evaluation uses, or
+            only those held out for "evaluation".
         observation: "board" (the default), or a kind that shows the result of each action: "afterstates",
             "replies", "lines", "leaves" or "values"; see :mod:`mancala_env.observations`.
         flatten: Whether to flatten every observation to one vector (False by default).

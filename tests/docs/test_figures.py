@@ -1,0 +1,63 @@
+"""Tables of the documentation agree with the data files that they quote."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mancala_env import Position, rulesets, solver
+from mancala_env.evaluation import stored_ladder
+from mancala_env.evaluation.balanced_openings import balanced_openings
+from mancala_env.solver.book import rulesets_with_book
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def rows(page: str, heading: str) -> dict[str, list[str]]:
+    """Return the cells of the table under a heading, by the ruleset in the first cell."""
+    text = (DOCS / page).read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    found = re.findall(r"^\| `(\w+)`[^|]*\|(.*)\|$", text, re.MULTILINE)
+    assert found, heading
+    return {name: [cell.strip() for cell in cells.split("|")] for name, cells in found}
+
+
+def test_the_leaderboard_has_the_stored_ratings() -> None:
+    listed = rows("leaderboard.md", "Elo")
+    assert set(listed) == set(rulesets.names())
+    head = re.search(
+        r"^\| ruleset \| openings \| (.*) \|$", (DOCS / "leaderboard.md").read_text("utf-8"), re.M
+    )
+    assert head is not None
+    agents = head[1].split(" | ")
+    for name, (openings, *cells) in listed.items():
+        ladder = stored_ladder(name)
+        ratings = ladder.ratings()
+        assert openings == ladder.opening_set
+        rated = {agent for agent, cell in zip(agents, cells, strict=True) if cell}
+        assert rated == set(ladder.anchors) - {"random"}
+        for agent, cell in zip(agents, cells, strict=True):
+            if cell:
+                elo, low, high = ratings.of(agent)
+                assert cell == f"{elo:z.0f} ± {(high - low) / 2:.0f}", (name, agent)
+
+
+def test_the_balanced_openings_are_counted() -> None:
+    for name, (count,) in rows("evaluation.md", "Balanced openings").items():
+        assert int(count) == len(balanced_openings(rulesets.lookup(name))), name
+
+
+def test_the_solved_positions_are_counted_by_phase() -> None:
+    for name, cells in rows("perfect_play.md", "Solved positions").items():
+        counts = np.bincount(solver.positions(name).phase, minlength=len(solver.PHASES))
+        assert [int(cell) for cell in cells] == counts.tolist(), name
+
+
+@pytest.mark.parametrize("name", rulesets_with_book())
+def test_the_values_of_the_start_are_those_of_the_book(name: str) -> None:
+    value, best, every, _ = rows("perfect_play.md", "What has been solved from the start")[name]
+    solution = solver.solve(Position(name))
+    assert solution.nodes == 0, "the book has it"
+    assert int(value.strip("*")) == solution.value
+    assert [int(action) for action in best.split(", ")] == list(solution.best_actions)
+    assert [int(one) for one in every.split(", ")] == list(solution.action_values.values())
