@@ -126,9 +126,7 @@ class Campaign:
             if stage.missing and not record.tried:
                 rows.append(f"| {stage.name} | {stage.claim} | skipped: {stage.missing} | |")
                 continue
-            rows.append(
-                f"| {stage.name} | {stage.claim} | {record.tried:,} {stage.unit} | {fell} |"
-            )
+            rows.append(f"| {stage.name} | {stage.claim} | {record.tried:,} {stage.unit} | {fell} |")
         fallen = [
             f"- {name}, seed {seed}: {said}"
             for name, record in self.records.items()
