@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/pictures.md into docs/img."""
+"""Draw the pictures of docs/guides/pictures.md into docs/img."""
 
 import sys
 from pathlib import Path

@@ -25,7 +25,7 @@ __all__ = ["env", "raw_env"]
 
 class raw_env(MancalaAEC):
     """Gabata: a relay game. A fourth seed in a hole on the opponent's side makes the hole the player's weg.
-    No one sows from a weg, and its seeds count for its owner (docs/rules.md).
+    No one sows from a weg, and its seeds count for its owner (docs/reference/rules.md).
 
     Rulesets: ``gabata_i`` (the default), ``gabata_five_holes``, ``gabata_seven_holes``, ``gabata_3``,
     ``ludii_gabata_i``, ``ludii_gabata_five_holes``, ``ludii_gabata_seven_holes``, or your own with

@@ -26,7 +26,7 @@ __all__ = ["env", "raw_env"]
 class raw_env(MancalaAEC):
     """Layli Goobalay: a relay game. A lap that ends in the player's own empty hole captures the opposite
     seeds. If there are three, both holes become the player's uur instead. No one sows from an uur, and its
-    seeds count for its owner (docs/rules.md).
+    seeds count for its owner (docs/reference/rules.md).
 
     Rulesets: ``layli_goobalay`` (the default), ``leyla_gobale_ii``, ``layli_goobalay_long``,
     ``layli_goobalay_8``, ``ludii_leyla_gobale_somaliland``, ``ludii_leyla_gobale_gabradarre``, or a Ruleset

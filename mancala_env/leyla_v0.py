@@ -25,7 +25,7 @@ __all__ = ["env", "raw_env"]
 
 class raw_env(MancalaAEC):
     """Leyla: a relay game. A fourth seed in a hole on the opponent's side captures the hole and the opposite
-    one. No one sows from captured holes, and their seeds count for their owner (docs/rules.md).
+    one. No one sows from captured holes, and their seeds count for their owner (docs/reference/rules.md).
 
     Rulesets: ``leyla`` (the default), ``ludii_leyla``, or a Ruleset with ``landing="pair"``.
     :class:`mancala_env.envs.aec.MancalaAEC` describes the rest.

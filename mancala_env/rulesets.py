@@ -1,4 +1,4 @@
-"""Rulesets as data: the rule options, and the catalogue of docs/rules.md.
+"""Rulesets as data: the rule options, and the catalogue of docs/reference/rules.md.
 
 A :class:`Ruleset` is a set of rule options. The engine reads the options and never the name. So you can play,
 train on and solve your own ruleset like those of the catalogue.

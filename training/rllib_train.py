@@ -1,6 +1,6 @@
 """Train on a Ray cluster from a checkout: `python training/rllib_train.py --config configs/rllib.yaml`.
 
-docs/cluster.md says how to start a cluster. `--help` lists every option. The code is in
+docs/guides/cluster.md says how to start a cluster. `--help` lists every option. The code is in
 `cluster_run.py` beside this file and in :mod:`mancala_env.training.rllib`.
 """
 

@@ -29,7 +29,9 @@ def rules_in_short(ruleset: Ruleset) -> str:
         "Landing": _landing(ruleset),
         "Owned holes": "Neither player sows from them; their seeds count for the owner.",
         "Ransom": _ransom(ruleset),
-        "End of a round": f"A round ends {_ENDS[ruleset.round_end]}. ([4](../rules.md#4-end-of-a-round))",
+        "End of a round": (
+            f"A round ends {_ENDS[ruleset.round_end]}. ([4](../reference/rules.md#4-end-of-a-round))"
+        ),
         "Next round": _MATCHES[ruleset.match],
         "Opening": _OPENINGS[ruleset.opening],
     }
@@ -44,17 +46,17 @@ _ENDS = {
 _MATCHES = {
     "single": "One round is the whole game.",
     "mirror": "The loser spreads their seeds over their row; the winner sets up the same opposite and keeps "
-    "the rest. ([5.1](../rules.md#51-layli-goobalay))",
+    "the rest. ([5.1](../reference/rules.md#51-layli-goobalay))",
     "loan": "Both fill as many holes as the loser can, by fours; what is missing is lent. "
-    "([5.2](../rules.md#52-leyla))",
+    "([5.2](../reference/rules.md#52-leyla))",
     "territory": "Every hole is filled again; the winner's surplus becomes holes of the loser's row. "
-    "([5.3](../rules.md#53-gabata))",
+    "([5.3](../reference/rules.md#53-gabata))",
 }
 _OPENINGS = {
     "free": "",
     "rightmost": "South's first turn is played from their rightmost hole.",
     "eights": "Six heaps of eight are gathered, one of them a weg; the last is sown. All of it is forced. "
-    "([6](../rules.md#6-the-rulesets))",
+    "([6](../reference/rules.md#6-the-rulesets))",
 }
 
 
@@ -64,17 +66,17 @@ def _landing(ruleset: Ruleset) -> str:
         return (
             f"A last seed in an empty hole of one's own captures the seeds opposite{itself}. Opposite "
             "exactly three, one crosses over and both holes become the mover's *uur*. "
-            "([a capture](../rules.md#a-capture), [an uur](../rules.md#an-uur))"
+            "([a capture](../reference/rules.md#a-capture), [an uur](../reference/rules.md#an-uur))"
         )
     if ruleset.landing == "pair":
         return (
             "A last seed that is the fourth in a hole on the opponent's side wins that hole and the one "
-            "opposite. ([a Leyla capture](../rules.md#a-leyla-capture))"
+            "opposite. ([a Leyla capture](../reference/rules.md#a-leyla-capture))"
         )
     side = "the opponent's" if ruleset.owns_on == "opponent" else "either"
     return (
         f"A last seed that is the fourth in a hole on {side} side makes it the mover's *weg*. "
-        "([a weg](../rules.md#a-weg))"
+        "([a weg](../reference/rules.md#a-weg))"
     )
 
 
@@ -84,7 +86,7 @@ def _ransom(ruleset: Ruleset) -> str:
     empty = "" if ruleset.ransoms_empty else "; in an empty one it stays"
     return (
         f"A last seed in an owned hole of the opponent's is won back, with one seed more if there is "
-        f"one{empty}. ([a ransom](../rules.md#a-ransom))"
+        f"one{empty}. ([a ransom](../reference/rules.md#a-ransom))"
     )
 
 

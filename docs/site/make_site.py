@@ -28,7 +28,7 @@ from mancala_env.rulesets import lookup
 _HERE = Path(__file__).resolve().parent
 WEB = ROOT / "mancala_env" / "web"
 _SHOWN = "layli_goobalay"  # on the start page
-_MORE = "<!-- more pages -->"
+_MORE = re.compile(r"<!-- more (\w+) -->\n")  # of a folder; those of no folder are "pages"
 
 
 def lay_out(folder: Path) -> None:
@@ -71,17 +71,18 @@ def _contents_of_folder(path: str) -> str:
 
 
 def _start_page(written: set[str]) -> str:
-    """Return the start page, whose table of contents ends with the pages that it does not name."""
+    """Return the start page, whose tables of contents end with the pages of their folder that none names."""
     text = (_HERE / "index.md").read_text(encoding="utf-8")
     named = set(re.findall(r"^(?:.+ <)?([\w/]+)>?$", text, re.MULTILINE))
-    more = sorted(
-        stem
-        for stem in (path.rsplit(".", 1)[0] for path in written)
-        if stem not in named and "/" not in stem and stem != "index"
-    )
+    stems = sorted({path.rsplit(".", 1)[0] for path in written} - named - {"index"})
+
+    def more(found: re.Match[str]) -> str:
+        folder = "" if found[1] == "pages" else found[1]
+        return "".join(f"{stem}\n" for stem in stems if stem.rpartition("/")[0] == folder)
+
     text = text.replace("<!-- a turn -->", ruleset_pages.drawn_turn(lookup(_SHOWN), ""))
     text = text.replace("<!-- games -->", ruleset_pages.table_of_games())
-    return text.replace(_MORE, "\n".join(more))
+    return _MORE.sub(more, text)
 
 
 def _add_app(folder: Path) -> None:

@@ -45,7 +45,7 @@ CHAPTERS = {
     "environments": Chapter(
         "Environments",
         "The games for PettingZoo, Gymnasium, Stable-Baselines3 and OpenSpiel. "
-        "[Environments](../environments.md) says which is for what.",
+        "[Environments](../guides/environments.md) says which is for what.",
         (
             "mancala_env.layli_goobalay_v0",
             "mancala_env.leyla_v0",
@@ -68,7 +68,7 @@ CHAPTERS = {
     ),
     "agents": Chapter(
         "Agents",
-        "Everything that can take a player's seat. [Agents](../agents.md) says how strong each is.",
+        "Everything that can take a player's seat. [Agents](../reference/agents.md) says how strong each is.",
         (
             "mancala_env.agents",
             "mancala_env.agents.scripted",
@@ -83,12 +83,12 @@ CHAPTERS = {
     ),
     "solver": Chapter(
         "Solver",
-        "Exact values of positions. [Perfect play](../perfect_play.md) says how it works.",
+        "Exact values of positions. [The solver](../explanation/solver.md) says how it works.",
         ("mancala_env.solver", "mancala_env.solver.prover", "mancala_env.solver.book"),
     ),
     "evaluation": Chapter(
         "Evaluation",
-        "Matches, ratings, regret. [Evaluating agents](../evaluation.md) says how to read the numbers.",
+        "Matches, ratings, regret. [Evaluating agents](../guides/evaluate.md) says how to read the numbers.",
         (
             "mancala_env.evaluation",
             "mancala_env.evaluation.match_options",
@@ -102,12 +102,12 @@ CHAPTERS = {
     ),
     "serving": Chapter(
         "Serving",
-        "A page that plays, served from this machine. [Serving](../serving.md) says what it can do.",
+        "A page that plays, served from this machine. [Serving](../guides/serve.md) says what it can do.",
         ("mancala_env.web.analysis", "mancala_env.web.requests", "mancala_env.web.server"),
     ),
     "training": Chapter(
         "Training",
-        "Self-play training. [Training](../training.md) says how a run goes.",
+        "Self-play training. [Training](../guides/train.md) says how a run goes.",
         (
             "mancala_env.training.config",
             "mancala_env.training.config_groups",
@@ -131,8 +131,8 @@ CHAPTERS = {
 
 def all_pages() -> dict[str, str]:
     """Return the text of every page, by its path on the site."""
-    written = {f"reference/{name}.md": _page(chapter) for name, chapter in CHAPTERS.items()}
-    return written | {"reference/index.md": _index()}
+    written = {f"api/{name}.md": _page(chapter) for name, chapter in CHAPTERS.items()}
+    return written | {"api/index.md": _index()}
 
 
 def _page(chapter: Chapter) -> str:

@@ -44,7 +44,7 @@ def page(ruleset: Ruleset) -> str:
             drawings.play_button(start),
             "## The rules in short",
             rules_in_short(ruleset),
-            "Every rule with its source, and every decision: [the rules](../rules.md).",
+            "Every rule with its source, and every decision: [the rules](../reference/rules.md).",
             "## A turn",
             drawn_turn(ruleset),
             "## What the opening is worth",
@@ -109,8 +109,8 @@ def _start_in_words(start: Position) -> str:
 
 @lru_cache
 def _solved_openings() -> dict[str, tuple[str, str]]:
-    """Return the value and those of all first actions, by ruleset, from the table of perfect_play.md."""
-    text = (ROOT / "docs" / "perfect_play.md").read_text(encoding="utf-8")
+    """Return the value and those of all first actions, by ruleset, from docs/results/solved.md."""
+    text = (ROOT / "docs" / "results" / "solved.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)`[^|]*\| \*\*([+-]?\d+)\*\* \|[^|]*\|([^|]*)\|", text, re.MULTILINE)
     return {name: (value, each.strip()) for name, value, each in rows}
 
@@ -147,9 +147,9 @@ def _opening(ruleset: Ruleset) -> str:
     if ruleset.name in rulesets_with_positions():
         said += (
             f" {len(positions(ruleset))} positions, each with the exact value of every action, come with the "
-            "package and measure an agent's [regret](../evaluation.md#regret)."
+            "package and measure an agent's [regret](../guides/evaluate.md#regret)."
         )
-    said += " ([Perfect play](../perfect_play.md))"
+    said += " ([Perfect play](../results/solved.md))"
     values = first_values(ruleset)
     if not values:
         return said
@@ -167,7 +167,7 @@ def _ladder(ruleset: Ruleset) -> str:
     said = (
         f"The anchors of the rating scale, from {where}; "
         "`random` is 0. "
-        "[Ratings and the ladder](../evaluation.md#ratings-and-the-ladder) says how to place an agent."
+        "[Ratings and the ladder](../guides/evaluate.md#ratings-and-the-ladder) says how to place an agent."
     )
     if not ratings.elo.any():
         said += " All are equal here: the opening decides the round, so the agents share every pair of games."
@@ -187,10 +187,10 @@ def _interval(ratings: Ratings, i: int) -> str:
 
 
 def _trained(ruleset: Ruleset) -> str:
-    runs = json.loads((ROOT / "docs" / "figures.json").read_text(encoding="utf-8"))
+    runs = json.loads((ROOT / "docs" / "results" / "configurations.json").read_text(encoding="utf-8"))
     runs = [run for run in runs if run["ruleset"] == ruleset.name]
     if not runs:
-        return "No configuration of its own: `mancala train` takes the defaults. ([Training](../training.md))"
+        return "No configuration of its own: `mancala train` uses defaults. ([Training](../guides/train.md))"
     opponents = [match["second"] for match in runs[0]["matches"]]
     head = [
         "configuration",
@@ -213,7 +213,7 @@ def _trained(ruleset: Ruleset) -> str:
     ]
     said = (
         f"Win rates, {runs[0]['games']:,} games against each, the network alone, one evaluation a move; mean "
-        "regret in seeds a move. ([Figures](../figures.md), [training](../training.md))"
+        "regret in seeds a move. ([Figures](../results/configurations.md), [training](../guides/train.md))"
     )
     return f"{said}\n\n{table(head, rows, to_the_right=head[4:])}"
 
@@ -246,7 +246,7 @@ def _spaces(ruleset: Ruleset) -> str:
     return (
         table(("episode", "actions", "observation", "type", "shape", "range", "version"), rows)
         + f"\n\n`board` holds {parts}; the other kinds hold a row an action. A round lasts at most "
-        f"{ruleset.max_turns:,} turns. ([Environments](../environments.md#spaces))"
+        f"{ruleset.max_turns:,} turns. ([Environments](../guides/environments.md#spaces))"
     )
 
 
@@ -269,7 +269,7 @@ def _versions(family: Family) -> str:
     docstring: Any = importlib.import_module(f"mancala_env.{family.module}").raw_env.__doc__
     written = docstring.partition("## Version History")[2].strip()
     lines = "\n".join(line.strip() for line in written.splitlines())
-    versions = "([About versions](../environments.md#versions))"
+    versions = "([About versions](../guides/environments.md#versions))"
     return f"`{family.module}` and `{family.gym_id}`:\n\n{lines}\n\n{versions}"
 
 

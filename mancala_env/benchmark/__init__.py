@@ -1,6 +1,6 @@
 """The benchmark of learning algorithms: mean regret and rating at equal budgets.
 
-`mancala benchmark` runs it; docs/benchmark.md explains the measurements and how to add an entry.
+`mancala benchmark` runs it; docs/guides/benchmark.md explains the measurements and how to add an entry.
 `mancala speed` measures the engine instead.
 
 | module | content |

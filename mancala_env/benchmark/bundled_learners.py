@@ -1,6 +1,6 @@
 """The package's own training as a learner of the benchmark: `mancala train`, paused where it is measured.
 
-docs/benchmark.md shows an entry for a configuration, which has three lines.
+docs/guides/benchmark.md shows an entry for a configuration, which has three lines.
 """
 
 import shutil

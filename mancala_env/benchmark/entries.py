@@ -1,7 +1,7 @@
 """Entries: learning algorithms, each a Python file with `TASKS` and a generator function `learn`.
 
-docs/benchmark.md has an example and the meaning of the arguments. The file runs with your permissions, so use
-only files that you trust.
+docs/guides/benchmark.md has an example and the meaning of the arguments. The file runs with your
+permissions, so use only files that you trust.
 """
 
 import hashlib

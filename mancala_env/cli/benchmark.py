@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 HELP = "compare learning algorithms"
 DESCRIPTION = (
-    "Compare learning algorithms by mean regret and rating at equal budgets (docs/benchmark.md). Without "
-    "entries, print the results so far. The same command resumes after an interruption."
+    "Compare learning algorithms by mean regret and rating at equal budgets (docs/guides/benchmark.md). "
+    "Without entries, print the results so far. The same command resumes after an interruption."
 )
 _FAILED = 1
 _NARROW_HEAD = ("entry", "steps,\nminutes", "mean\nregret", "optimal\nmoves", "Elo", "less regret\nthan next")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HELP = "rate agents and measure their regret"
 DESCRIPTION = (
     "Rate agents on the scale of the stored ladder, and measure their regret: the seeds that a move loses "
-    "compared with perfect play. docs/evaluation.md explains the numbers."
+    "compared with perfect play. docs/guides/evaluate.md explains the numbers."
 )
 
 

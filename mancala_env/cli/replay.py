@@ -22,7 +22,9 @@ DESCRIPTION = (
 
 def add_arguments(parser: Parser) -> None:
     """Add the command's arguments and options."""
-    parser.add_argument("file", metavar="FILE", help="file of game records; docs/records.md has the format")
+    parser.add_argument(
+        "file", metavar="FILE", help="file of game records; docs/guides/records.md has the format"
+    )
     parser.add_argument("--game", type=int, help="number of the game to print, from 1")
     parser.add_argument("--turn", type=int, help="turn after which to show the board; 0 for the start")
     add_json(parser)

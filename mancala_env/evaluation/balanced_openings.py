@@ -1,6 +1,6 @@
 """The bundled balanced openings: positions after a few turns in which neither seat has an advantage.
 
-docs/evaluation.md describes them. ``python -m tools.make_openings`` regenerates them.
+docs/guides/evaluate.md describes them. ``python -m tools.make_openings`` regenerates them.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Elo ratings from matches, with 95 % intervals; see docs/evaluation.md.
+"""Elo ratings from matches, with 95 % intervals; see docs/guides/evaluate.md.
 
 The model is that of Bradley and Terry (1952). Intervals come from a Bayesian bootstrap (Rubin 1981) over
 pairs of games. Pairs of repeated openings have less weight.

@@ -1,4 +1,4 @@
-"""Matches on a Ray cluster, with the same games and results as on one machine; see docs/cluster.md.
+"""Matches on a Ray cluster, with the same games and results as on one machine; see docs/guides/cluster.md.
 
 A task plays a chunk of 64 games. Checkpoints are sent with the task, so the machines need not share a disk.
 They need mancala_env and the packages that the agents import.

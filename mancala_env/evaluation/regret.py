@@ -1,7 +1,7 @@
 """Regret: the seeds per move that an agent loses compared with perfect play.
 
 The regret of a move is the exact value of the position minus the exact value of the move. It is measured over
-the bundled solved positions or over the positions of an agent's own games; see docs/evaluation.md.
+the bundled solved positions or over the positions of an agent's own games; see docs/guides/evaluate.md.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Positions with the exact value of every action, to measure agents against.
 
-``python -m tools.make_positions`` makes the sets. ``docs/perfect_play.md`` describes their phases, and how
+``python -m tools.make_positions`` makes the sets. ``docs/results/solved.md`` describes their phases, and how
 positions are found. A position has at least two legal actions. All positions of a set differ, and a round
 gives at most one position to a phase.
 """

@@ -21,7 +21,7 @@ up (step 5) the bound of its turn has just been found:
    answered at once. All other turns are kept, ordered by gain, then by the number of replies.
 4. *Look up* the positions after these turns. If no turn is left, or one proves enough, store and go up.
 5. *Use the bound* of the searched turn. Store and go up if it proves enough or was the last one.
-6. *Defer* turns that reached their limit of nodes ("Deferred turns" in ``docs/perfect_play.md``).
+6. *Defer* turns that reached their limit of nodes ("Deferred turns" in ``docs/explanation/solver.md``).
 7. *Choose* the most promising remaining turn, and *enter* the position after it. Back to step 1.
 
 Several threads can run the same search on one table. The line is in arrays, not on a call stack. So the

@@ -15,7 +15,7 @@
  * {@link Search}, which runs in slices. Run searches in a worker.
  *
  * Terms: a *hole* is 0 to H-1 in sowing order, 0 to W-1 South's row; an *action* is a hole seen from the player to
- * move; players are 0 (South) and 1 (North). docs/rules.md has the rest.
+ * move; players are 0 (South) and 1 (North). docs/reference/rules.md has the rest.
  */
 
 /** @typedef {Object} Turn  The result of a turn.

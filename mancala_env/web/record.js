@@ -1,4 +1,4 @@
-/** Reads and writes game records (docs/records.md), the files of `mancala replay` and of Python's read_games. */
+/** Reads and writes game records (docs/guides/records.md), the files of `mancala replay` and of Python's read_games. */
 
 import { readDial, writeDial } from "./address.js";
 import { InvalidInput, PLAYERS, wordsOf } from "./engine.js";

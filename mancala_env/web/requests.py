@@ -1,7 +1,7 @@
 """Requests of pages to the server: parsing, checks and limits.
 
 A request is a JSON object with a whole number ``id``, repeated in every answer, and ``do``: "about",
-"choose", "analyse" or "cancel". docs/serving.md has their fields and answers.
+"choose", "analyse" or "cancel". docs/guides/serve.md has their fields and answers.
 """
 
 import json

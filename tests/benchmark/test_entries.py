@@ -121,7 +121,9 @@ def test_the_last_generation_that_there_was_time_for_is_kept(tmp_path, monkeypat
 
 def test_the_entry_of_the_documentation_runs(tmp_path):
     (block,) = re.findall(
-        r"^```python\n(.*?)^```", (ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8"), re.S | re.M
+        r"^```python\n(.*?)^```",
+        (ROOT / "docs" / "guides" / "benchmark.md").read_text(encoding="utf-8"),
+        re.S | re.M,
     )
     (tmp_path / "hill.py").write_text(block, encoding="utf-8")
     _, broken, results, wanted = run(

@@ -28,7 +28,7 @@ SLOW = ("perfect", "perfect+traps")
 
 
 def test_the_leaderboard_has_the_stored_ratings() -> None:
-    quick, slow = rows("leaderboard.md", "Elo"), rows("leaderboard.md", "Perfect play")
+    quick, slow = rows("results/leaderboard.md", "Elo"), rows("results/leaderboard.md", "Perfect play")
     assert set(quick) == set(rulesets.names())
     for name, (openings, *listed) in quick.items():
         ladder = stored_ladder(name)
@@ -41,19 +41,19 @@ def test_the_leaderboard_has_the_stored_ratings() -> None:
 
 
 def test_the_balanced_openings_are_counted() -> None:
-    for name, (count,) in rows("evaluation.md", "Balanced openings").items():
+    for name, (count,) in rows("guides/evaluate.md", "Balanced openings").items():
         assert int(count) == len(balanced_openings(rulesets.lookup(name))), name
 
 
 def test_the_solved_positions_are_counted_by_phase() -> None:
-    for name, cells in rows("perfect_play.md", "Solved positions").items():
+    for name, cells in rows("results/solved.md", "Solved positions").items():
         counts = np.bincount(solver.positions(name).phase, minlength=len(solver.PHASES))
         assert [int(cell) for cell in cells] == counts.tolist(), name
 
 
 @pytest.mark.parametrize("name", rulesets_with_book())
 def test_the_values_of_the_start_are_those_of_the_book(name: str) -> None:
-    value, best, every, _ = rows("perfect_play.md", "What has been solved from the start")[name]
+    value, best, every, _ = rows("results/solved.md", "What has been solved from the start")[name]
     solution = solver.solve(Position(name))
     assert solution.nodes == 0, "the book has it"
     assert int(value.strip("*")) == solution.value

@@ -97,9 +97,9 @@ def test_every_position_drawn_on_the_site_opens_in_study(site: Path) -> None:
 
 
 def test_every_board_printed_on_a_page_opens_in_study(site: Path) -> None:
-    text = (site / "rules.html").read_text(encoding="utf-8")
-    linked = re.findall(r'href="app/index.html#study/([^"]*)">Study', text)
-    printed = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    text = (site / "reference" / "rules.html").read_text(encoding="utf-8")
+    linked = re.findall(r'href="../app/index.html#study/([^"]*)">Study', text)
+    printed = (ROOT / "docs" / "reference" / "rules.md").read_text(encoding="utf-8")
     boards = len(re.findall(r"^North .* store \d+$", printed, re.MULTILINE))
     assert len(linked) == boards > 10
     own = [link for link in linked if link.startswith("small+")]
@@ -176,20 +176,21 @@ def test_links_to_nowhere_are_found(tmp_path: Path) -> None:
 
 def test_a_link_leads_to_a_page_of_the_site_or_to_the_repository() -> None:
     text = (
-        "[1](rules.md#a-weg) [2](../CONTRIBUTING.md) [3](../Makefile) [4](https://ludii.games) "
-        "![5](img/pool.png)"
+        "[1](rules.md#a-weg) [2](../../CONTRIBUTING.md) [3](../../Makefile) [4](https://ludii.games) "
+        "![5](../img/pool.png)"
     )
-    assert pages.site_text("docs/agents.md", text) == (
-        f"[1](rules.md#a-weg) [2](contributing.md) [3]({pages.REPOSITORY}/blob/main/Makefile) "
-        "[4](https://ludii.games) ![5](img/pool.png)"
+    assert pages.site_text("docs/reference/agents.md", text) == (
+        f"[1](rules.md#a-weg) [2](../contributing.md) [3]({pages.REPOSITORY}/blob/main/Makefile) "
+        "[4](https://ludii.games) ![5](../img/pool.png)"
     )
-    assert pages.site_text("docs/agents.md", f"```text\n{text}\n```") == f"```text\n{text}\n```"
+    assert pages.site_text("docs/reference/agents.md", f"```text\n{text}\n```") == f"```text\n{text}\n```"
     with raises(FileNotFoundError, "agents.md", "gone.md"):
-        pages.site_text("docs/agents.md", "[1](gone.md)")
-    cells = [{"cell_type": kind, "source": ["[1](../docs/rules.md)"]} for kind in ("markdown", "code")]
+        pages.site_text("docs/reference/agents.md", "[1](gone.md)")
+    link = "[1](../docs/reference/rules.md)"
+    cells = [{"cell_type": kind, "source": [link]} for kind in ("markdown", "code")]
     notebook = json.loads(pages.site_text("notebooks/train_and_evaluate.ipynb", json.dumps({"cells": cells})))
-    assert notebook["cells"][0]["source"] == "[1](../rules.md)"
-    assert notebook["cells"][1]["source"] == ["[1](../docs/rules.md)"]
+    assert notebook["cells"][0]["source"] == "[1](../reference/rules.md)"
+    assert notebook["cells"][1]["source"] == [link]
 
 
 @pytest.mark.parametrize("name", rulesets.names())

@@ -1,4 +1,4 @@
-"""One test per rule of the next round: docs/rules.md, section 5, and the openings of sections 6 and 7."""
+"""One test per rule of the next round: docs/reference/rules.md, section 5, and the openings."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The catalogue of docs/rules.md, sections 6 and 7, and the rule options of custom rulesets."""
+"""The catalogue of docs/reference/rules.md, sections 6 and 7, and the rule options of custom rulesets."""
 
 from dataclasses import FrozenInstanceError, replace
 

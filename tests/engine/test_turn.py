@@ -1,4 +1,4 @@
-"""One test per rule of a turn and of a round's end: docs/rules.md, sections 2 to 4.
+"""One test per rule of a turn and of a round's end: docs/reference/rules.md, sections 2 to 4.
 
 The families are named after their landing: Layli Goobalay ("uur"), Leyla ("pair"), Gabata ("weg").
 """

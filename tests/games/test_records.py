@@ -31,7 +31,7 @@ from mancala_env.games.records import (
 )
 from mancala_env.games.records import reader as records_reader
 
-DOCS = Path(__file__).parent.parent.parent / "docs" / "records.md"
+DOCS = Path(__file__).parent.parent.parent / "docs" / "guides" / "records.md"
 LEYLA = '[Ruleset "leyla"]\n'
 
 printable = st.text(st.characters(categories=["L", "N", "P", "S"], include_characters=" "), max_size=30)

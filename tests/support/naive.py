@@ -1,7 +1,7 @@
 """The rules in slow, obvious Python: a reference that the engine has to equal in every game.
 
-Written from docs/rules.md alone, section by section and in its order, with its words. One position at a
-time, lists and loops, nothing clever. Imports nothing from the package, so that a mistake there cannot
+Written from docs/reference/rules.md alone, section by section and in its order, with its words. One position
+at a time, lists and loops, nothing clever. Imports nothing from the package, so that a mistake there cannot
 hide here.
 """
 

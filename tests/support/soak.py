@@ -5,7 +5,7 @@ python tests/support/soak.py --stages engine solver --minutes 2
 python tests/support/soak.py --again --minutes 120   # discards earlier results
 
 Each stage draws its cases from an increasing seed, so that a failed case can be repeated by its seed. The
-results are saved after every slice, and docs/reliability.md is generated from them.
+results are saved after every slice, and docs/results/reliability.md is generated from them.
 """
 
 import json
@@ -26,7 +26,7 @@ from soak_system import end_long_training
 
 from mancala_env._util.command_line import Parser, in_one_line
 
-PAGE = ROOT / "docs" / "reliability.md"
+PAGE = ROOT / "docs" / "results" / "reliability.md"
 _SLICE_SECONDS = 10.0
 
 
@@ -118,7 +118,7 @@ class Campaign:
         self.keep()
 
     def page(self) -> str:
-        """Return docs/reliability.md."""
+        """Return docs/results/reliability.md."""
         rows = []
         for stage in self.stages:
             record = self.records[stage.name]

@@ -1,4 +1,4 @@
-"""Draw the picture of docs/play.md: python tests/support/terminal_picture.py."""
+"""Draw the picture of docs/guides/terminal.md: python tests/support/terminal_picture.py."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""The files of configs/cluster and the commands of docs/cluster.md, checked without a cluster.
+"""The files of configs/cluster and the commands of docs/guides/cluster.md, checked without a cluster.
 
 They are compared with Ray's schema, the options of the program, and each other.
 """
@@ -22,7 +22,7 @@ ROOT = CONFIGS.parent
 CLUSTER = CONFIGS / "cluster"
 CLAIM, JOB = yaml.safe_load_all((CLUSTER / "rayjob.yaml").read_text(encoding="utf-8"))
 DOCKERFILE = (CLUSTER / "Dockerfile").read_text(encoding="utf-8")
-PAGE = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "guides" / "cluster.md").read_text(encoding="utf-8")
 
 HEAD = JOB["spec"]["rayClusterSpec"]["headGroupSpec"]
 (WORKERS,) = JOB["spec"]["rayClusterSpec"]["workerGroupSpecs"]

@@ -98,9 +98,9 @@ def test_the_table_has_a_row_a_configuration_and_keeps_those_it_has(tmp_path: Pa
 
 
 def test_the_page_of_the_documentation_is_what_its_file_of_figures_makes() -> None:
-    docs = Path(__file__).resolve().parents[2] / "docs"
-    found = json.loads((docs / "figures.json").read_text())
-    assert figures.page(found) == (docs / "figures.md").read_text()
+    docs = Path(__file__).resolve().parents[2] / "docs" / "results"
+    found = json.loads((docs / "configurations.json").read_text())
+    assert figures.page(found) == (docs / "configurations.md").read_text()
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ __all__ = ["TASKS", "learn", "prepare"]
 
 TASKS = ("anything",)
 
-# The settings with the lowest regret after three minutes (docs/training.md).
+# The settings with the lowest regret after three minutes (docs/guides/train.md).
 SETTINGS = {"distillation.positions": 0, "expert.share": 0.1}
 
 

@@ -1,6 +1,6 @@
 """Train and evaluate every configuration, and write the results as a table.
 
-python training/experiments/figures.py --minutes 10 --games 1000 --out docs/figures.md
+python training/experiments/figures.py --minutes 10 --games 1000 --out docs/results/configurations.md
 python training/experiments/figures.py configs/leyla.yaml --options "--expert.share 0.1" --seeds 1 2 3
 
 This trains and evaluates each configuration with each seed. The default is all configurations for a ruleset.

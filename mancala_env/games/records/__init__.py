@@ -1,4 +1,4 @@
-"""Game records: games as text files, like PGN for chess. docs/records.md has the grammar.
+"""Game records: games as text files, like PGN for chess. docs/guides/records.md has the grammar.
 
 >>> from mancala_env import records
 >>> record = records.GameRecord("leyla", [(0, 3), (1, 0)], south="greedy", north="random")
