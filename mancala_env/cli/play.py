@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from mancala_env.terminal.game import InteractiveGame
 
 HELP = "play in the terminal"
-DESCRIPTION = "Play against an agent or a person, or watch two agents. docs/guides/terminal.md has the keys and commands."
+DESCRIPTION = (
+    "Play against an agent or a person, or watch two agents. "
+    "docs/guides/terminal.md has the keys and commands."
+)
 
 
 def add_arguments(parser: Parser) -> None:
