@@ -1,4 +1,4 @@
-"""Train by self-play with RLlib's PPO, on a Ray cluster or in several processes; see docs/guides/cluster.md."""
+"""Self-play with RLlib's PPO, on a Ray cluster or in processes. See docs/guides/cluster.md."""
 
 import math
 import os
