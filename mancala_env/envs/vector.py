@@ -9,7 +9,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from mancala_env._util.checks import is_whole, mask, seed_of, whole
-from mancala_env.agents import Agent
+from mancala_env.agents import Agent, AgentLike
 from mancala_env.engine.state import MOST_GAMES
 from mancala_env.envs import kernels
 from mancala_env.envs.drawing import MOST_IN_A_WINDOW, Screen, Seen, draw, seen_of
@@ -109,6 +109,10 @@ class MancalaVectorEnv(VectorEnv):
     def np_random_seed(self) -> Any:
         """The seed of the last seeded :meth:`reset`: one number, or one for each game."""
         return super().np_random_seed if self._seeds is None else self._seeds
+
+    def set_opponent(self, opponent: AgentLike | Sequence[AgentLike]) -> None:
+        """Replace the opponent in the next episode of each game; values and errors as in the constructor."""
+        self._duel.set_opponent(opponent)
 
     def position(self, b: int) -> Position:
         """Return a copy of the position of game b."""
