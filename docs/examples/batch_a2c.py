@@ -1,13 +1,13 @@
-"""Self-play without a library: advantage actor-critic in plain torch over `Batch`, then win rates and regret.
+"""Self-play in plain torch over `Batch`: advantage actor-critic, then win rates and regret.
 
     python batch_a2c.py [STEPS] [SEED]
 
 Both players of a game are the same network. Every turn is a step of the player who made it.
 
-The sign rule. The game is zero-sum: what is good for one player is as bad for the other. A network values a
-position for the player to move. So the value of the next position counts with a minus where the other player
-is to move in it. Count it with a plus where the same player is to move again, because the opponent had to
-pass. `batch.player` says who is to move; do not assume that the players alternate.
+The sign rule: the game is zero-sum, and the network values a position for the player to move in it. If the
+other player is to move after a turn, the next value counts with a minus: their gain is the mover's loss. If
+the same player is to move again, because the opponent must pass, it counts with a plus. So compare
+`batch.player` before and after the turn; do not assume that players alternate.
 """
 
 import sys
@@ -20,17 +20,17 @@ from torch import nn
 from mancala_env import Batch, agents, evaluation
 
 torch.set_num_threads(1)
-steps = int(sys.argv[1]) if len(sys.argv) > 1 else 4_000_000
+steps = int(sys.argv[1]) if len(sys.argv) > 1 else 3_000_000
 seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 B, T = (512, 16) if steps > 10_000 else (16, 4)  # B games, T steps of each between two updates
 torch.manual_seed(seed)
 options = {"first_player": "random", "opening_turns": 4, "opening_set": "training"}
 batch = Batch("layli_goobalay", B, seed=seed, observation="replies", num_threads=1, **options)
-A, G = batch.observer.shape  # a row of G numbers for each action
+A, G = batch.observer.shape  # a row of G numbers for each of A actions
 
 
 class Network(nn.Module):
-    """Score every action by its row, so all actions share the weights; the value is their mean."""
+    """Score every action by its row. The value is the mean of the actions' values under the policy."""
 
     def __init__(self):
         super().__init__()
@@ -41,14 +41,12 @@ class Network(nn.Module):
         legal = (seen != 0).any(-1)  # rows of illegal actions are zero
         logits, values = self.heads(self.layers(seen.float() / 8)).unbind(-1)
         logits = logits.masked_fill(~legal, -1e8)
-        probabilities = torch.softmax(logits.detach(), -1)
-        return logits, (probabilities * torch.tanh(values)).sum(-1)
+        return logits, (torch.softmax(logits.detach(), -1) * torch.tanh(values)).sum(-1)
 
 
 net = Network()
-optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
-start, cpu = time.time(), time.process_time()
-for update in range(max(1, steps // (B * T))):
+optimizer, start, cpu = torch.optim.Adam(net.parameters(), lr=1e-3), time.time(), time.process_time()
+for _ in range(max(1, steps // (B * T))):
     seen, actions = torch.empty(T, B, A, G), torch.empty(T, B, dtype=torch.int64)
     values, rewards, dones = (torch.zeros(T + 1, B) for _ in range(3))
     players = np.zeros((T + 1, B), np.int8)
@@ -57,28 +55,27 @@ for update in range(max(1, steps // (B * T))):
         with torch.no_grad():
             logits, values[t] = net(seen[t])
         actions[t] = torch.distributions.Categorical(logits=logits).sample()
-        batch.step(actions[t].numpy())  # ended games start again within the step
+        batch.step(actions[t].numpy())  # a game that ends starts again within the step
         rewards[t], dones[t] = torch.from_numpy(batch.reward), torch.from_numpy(batch.done)
     players[T] = batch.player
     with torch.no_grad():
         values[T] = net(torch.from_numpy(batch.observation))[1]
-    # Generalised advantages. Nothing is carried past the end of a game, where the reward is the mover's.
-    sign = torch.from_numpy(np.where(players[1:] == players[:-1], 1.0, -1.0)).float() * (1 - dones[:T])
+    # Nothing is carried past the end of a game. Its reward is that of the player who moved last.
+    sign = torch.from_numpy(np.where(players[1:] == players[:-1], 1, -1)) * (1 - dones[:T])
     advantages = torch.zeros(T + 1, B)
-    for t in reversed(range(T)):
+    for t in reversed(range(T)):  # generalised advantages, lambda 0.9
         error = rewards[t] + sign[t] * values[t + 1] - values[t]
         advantages[t] = error + 0.9 * sign[t] * advantages[t + 1]
     logits, value = net(seen.flatten(0, 1))
-    policy = torch.distributions.Categorical(logits=logits)
-    advantage, target = advantages[:T].flatten(), (advantages + values)[:T].flatten()
-    gain = policy.log_prob(actions.flatten()) * (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-    loss = 0.5 * (target - value).square().mean() - gain.mean() - 0.01 * policy.entropy().mean()
+    policy, advantage = torch.distributions.Categorical(logits=logits), advantages[:T].flatten()
+    gain = policy.log_prob(actions.flatten()) * (advantage - advantage.mean()) / advantage.std()
+    error = (advantages + values)[:T].flatten() - value
+    loss = 0.5 * error.square().mean() - gain.mean() - 0.01 * policy.entropy().mean()
     optimizer.zero_grad(), loss.backward()
     nn.utils.clip_grad_norm_(net.parameters(), 0.5)
     optimizer.step()
 print(f"{steps / (time.time() - start):,.0f} steps/s")
 print(f"{steps / (time.process_time() - cpu):,.0f} steps a CPU second")
-
 agent = agents.from_policy(net, "layli_goobalay", observation="replies")
 for opponent in ("random", "greedy"):
     print(opponent, evaluation.play_matches(agent, opponent, "layli_goobalay", games=1000, seed=1).win_rate)

@@ -165,7 +165,9 @@ def test_a_trained_model_is_frozen_without_its_training(kind):
     # A learning rate at which every update changes the actions.
     model = kind("MlpPolicy", env_of(illegal="random"), learning_rate=0.5, device="cpu", seed=1, **options)
     model.learn(160)
-    frozen, live = (agents.from_policy(model, "leyla", illegal="random", seed=1, live=live) for live in (False, True))
+    frozen, live = (
+        agents.from_policy(model, "leyla", illegal="random", seed=1, live=live) for live in (False, True)
+    )
     batch, before = positions(), frozen.entrant
     chosen = frozen.act(batch.games)
     assert live.entrant == before

@@ -212,7 +212,9 @@ def test_what_cannot_be_set_or_called_is_refused():
 
 
 def learner_of(env: Any, **options: Any) -> MaskablePPO:
-    return MaskablePPO("MlpPolicy", env, n_steps=8, batch_size=64, n_epochs=1, seed=0, device="cpu", **options)
+    return MaskablePPO(
+        "MlpPolicy", env, n_steps=8, batch_size=64, n_epochs=1, seed=0, device="cpu", **options
+    )
 
 
 def test_a_learner_meets_frozen_copies_of_itself():
