@@ -4,10 +4,9 @@
 
 Both players of a game are the same network. Every turn is a step of the player who made it.
 
-The sign rule: the game is zero-sum, and the network values a position for the player to move in it. If the
-other player is to move after a turn, the next value counts with a minus: their gain is the mover's loss. If
-the same player is to move again, because the opponent must pass, it counts with a plus. So compare
-`batch.player` before and after the turn; do not assume that players alternate.
+The sign rule: the game is zero-sum, and a value is for the player to move. If the other player is to move
+after a turn, the next value counts with a minus: their gain is the mover's loss. If the same player is to
+move again, because the opponent must pass, it counts with a plus. So compare `batch.player`, always.
 """
 
 import sys
@@ -34,13 +33,12 @@ class Network(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.layers = nn.Sequential(nn.Linear(G, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU())
-        self.heads = nn.Linear(128, 2)
+        layers = nn.Linear(G, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 2)
+        self.layers = nn.Sequential(*layers)
 
     def forward(self, seen):
-        legal = (seen != 0).any(-1)  # rows of illegal actions are zero
-        logits, values = self.heads(self.layers(seen.float() / 8)).unbind(-1)
-        logits = logits.masked_fill(~legal, -1e8)
+        logits, values = self.layers(seen.float() / 8).unbind(-1)
+        logits = logits.masked_fill((seen == 0).all(-1), -1e8)  # rows of illegal actions are zero
         return logits, (torch.softmax(logits.detach(), -1) * torch.tanh(values)).sum(-1)
 
 
@@ -70,7 +68,7 @@ for _ in range(max(1, steps // (B * T))):
     policy, advantage = torch.distributions.Categorical(logits=logits), advantages[:T].flatten()
     gain = policy.log_prob(actions.flatten()) * (advantage - advantage.mean()) / advantage.std()
     error = (advantages + values)[:T].flatten() - value
-    loss = 0.5 * error.square().mean() - gain.mean() - 0.01 * policy.entropy().mean()
+    loss = (0.5 * error.square() - gain - 0.01 * policy.entropy()).mean()
     optimizer.zero_grad(), loss.backward()
     nn.utils.clip_grad_norm_(net.parameters(), 0.5)
     optimizer.step()

@@ -17,12 +17,12 @@ from mancala_env.envs.sb3 import MancalaVecEnv, SelfPlayCallback
 from mancala_env.training.policy import SelfPlayPolicy
 
 torch.set_num_threads(1)
-steps = int(sys.argv[1]) if len(sys.argv) > 1 else 3_000_000
+steps = int(sys.argv[1]) if len(sys.argv) > 1 else 500_000
 seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 num_envs = 256 if steps > 10_000 else 16
-ruleset, kind = rulesets.lookup("layli_goobalay"), "replies"
+ruleset, kind = rulesets.lookup("layli_goobalay"), "lines"
 
-# Each observation has a row for each action: the board after it, and the leads after every reply.
+# An observation has a row for each action: the board after it, and the leads of the best lines after it.
 env = MancalaVecEnv(num_envs, ruleset, observation=kind, first_player="random", seed=seed)
 # One small network evaluates every row, so all actions share its weights.
 network = {"observation": kind, "hidden": 64, "layers": 2, "seed_levels": 10}
