@@ -266,7 +266,7 @@ _OF_TRAINING = ("env", "rollout_buffer", "replay_buffer", "_logger", "_vec_norma
 
 def _frozen(model: Any) -> Any:
     """Return a copy of a model that training does not change."""
-    policy = getattr(model, "policy", None)
+    policy: Any = getattr(model, "policy", None)
     try:
         if not hasattr(policy, "optimizer"):
             return copy.deepcopy(model)

@@ -164,7 +164,7 @@ def finish(axes: "Axes", title: str, limits: tuple[float, float | None] | None) 
 
 
 def legend_beside(axes: "Axes") -> None:
-    """Put a legend right of the plot, where it hides nothing, with the names of lines in their final order."""
+    """Put a legend right of the plot, where it hides nothing; lines are listed in the order of their ends."""
     from matplotlib.lines import Line2D
 
     named = zip(*axes.get_legend_handles_labels(), strict=True)

@@ -171,7 +171,8 @@ def test_a_trained_model_is_frozen_without_its_training(kind):
     batch, before = positions(), frozen.entrant
     chosen = frozen.act(batch.games)
     assert live.entrant == before
-    live.seed(1), frozen.seed(1)
+    live.seed(1)
+    frozen.seed(1)
     assert (live.act(batch.games) == frozen.act(batch.games)).all()
     with torch.no_grad():
         for weights in model.policy.parameters():

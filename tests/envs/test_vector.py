@@ -11,6 +11,7 @@ from error_checks import raises
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import (
+    ClipReward,
     DictInfoToList,
     FlattenObservation,
     NormalizeObservation,
@@ -167,8 +168,8 @@ def test_it_returns_what_sync_vector_env_returns(gym_id, kind):
 def test_episodes_are_truncated_as_sync_vector_env_truncates_them(mode, most):
     """With limits below and about the length of an episode, games and infos equal Gymnasium's TimeLimit."""
     options: Any = {"num_envs": 5, "opponent": "greedy", "seat": "random", "max_episode_steps": most}
-    native = gymnasium.make_vec(IDS[1], autoreset_mode=mode, **options)
-    sync = gymnasium.make_vec(
+    native: Any = gymnasium.make_vec(IDS[1], autoreset_mode=mode, **options)
+    sync: Any = gymnasium.make_vec(
         IDS[1], vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}, **options
     )
     assert native.spec is not None
@@ -372,24 +373,35 @@ def test_gymnasium_vector_wrappers_work():
     assert sum(info[b]["final_info"]["counts"]) == 48
 
 
+ANY_MODE = [mode.value for mode in AutoresetMode]
+
+
 @pytest.mark.parametrize(
     ("wrapper", "modes"),
     [
         (NormalizeObservation, ["NextStep"]),
         (FlattenObservation, ["NextStep", "Disabled"]),
-        (lambda env: TransformObservation(env, lambda seen: seen / 2), ["NextStep", "Disabled"]),
+        (lambda env: TransformObservation(env, np.abs), ["NextStep", "Disabled"]),
+        (lambda env: ClipReward(env, -0.5, 0.5), ANY_MODE),
+        (RecordEpisodeStatistics, ANY_MODE),
+        (DictInfoToList, ANY_MODE),
     ],
 )
-def test_a_wrapper_of_observations_names_the_mode_it_needs(wrapper, modes):
+def test_a_wrapper_works_or_names_the_mode_it_needs(wrapper, modes):
+    """The table of docs/environments.md."""
     for mode in AutoresetMode:
-        env = DictInfoToList(
-            gymnasium.make_vec(IDS[0], num_envs=2, observation="replies", autoreset_mode=mode)
-        )
-        if mode.value in modes:
-            wrapper(env).reset(seed=1)
-        else:
+        inner = gymnasium.make_vec(IDS[0], num_envs=2, observation="replies", autoreset_mode=mode)
+        if mode.value not in modes:
             with raises(InvalidArgument, "autoreset_mode", modes, mode.value):
-                wrapper(env)
+                wrapper(ClipReward(inner, -1, 1))  # the wrapper looks through others
+            continue
+        env: Any = wrapper(inner)
+        seen, _ = env.reset(seed=1)
+        for _ in range(30):
+            seen, _, terminations, _, _ = env.step(env.action_space.sample())
+            if mode == AutoresetMode.DISABLED and terminations.any():
+                env.reset(options={"reset_mask": terminations})
+        assert seen.shape == env.observation_space.shape
 
 
 def test_a_vector_env_meets_a_new_opponent_in_the_next_episode_of_a_game():
