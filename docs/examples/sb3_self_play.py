@@ -23,7 +23,8 @@ num_envs = 256 if steps > 10_000 else 16
 ruleset, kind = rulesets.lookup("layli_goobalay"), "lines"
 
 # An observation has a row for each action: the board after it, and the leads of the best lines after it.
-env = MancalaVecEnv(num_envs, ruleset, observation=kind, first_player="random", seed=seed)
+options = {"observation": kind, "first_player": "random", "opening_set": "training"}
+env = MancalaVecEnv(num_envs, ruleset, seed=seed, **options)
 # One small network evaluates every row, so all actions share its weights.
 network = {"observation": kind, "hidden": 64, "layers": 2, "seed_levels": 10}
 model = MaskablePPO(

@@ -202,7 +202,7 @@ def from_policy(
     live: bool = False,
     **options: Unpack[UserAgentOptions],
 ) -> Agent:
-    """Make an agent from a trained model, as it is now.
+    """Make an agent that plays a frozen copy of a trained model.
 
     >>> model = MaskablePPO.load("mine.zip")                          # doctest: +SKIP
     >>> agent = agents.from_policy(model, "leyla", observation="afterstates")      # doctest: +SKIP

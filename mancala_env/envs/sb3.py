@@ -36,7 +36,7 @@ from mancala_env.rulesets import Ruleset
 
 
 class NotAvailable(InvalidArgument, AttributeError):
-    """A VecEnv has no such attribute to set, or no such method to call in every game."""
+    """An attribute that a VecEnv cannot set, or a method that it cannot call in every game."""
 
 
 class GamesVecEnv(VecEnv):
@@ -226,7 +226,7 @@ class MancalaVecEnv(GamesVecEnv):
         return self._duel.legal_mask != 0
 
     def set_opponent(self, opponent: AgentLike | Sequence[AgentLike]) -> None:
-        """Replace the opponent: an agent, its spec, or a list of which each episode draws one.
+        """Replace the opponent: an agent, its spec, or a list from which each episode draws one.
 
         Running episodes keep their opponent. Each game meets the new one in its next episode.
 
@@ -263,8 +263,8 @@ class MancalaVecEnv(GamesVecEnv):
 class SelfPlayCallback(BaseCallback):
     """Let the learner play against frozen copies of itself.
 
-    At the start of training and every so many steps, the callback copies the policy. Each episode meets a
-    copy drawn uniformly from the latest ones. The environment is a :class:`MancalaVecEnv`, or made by
+    The callback copies the policy at the start of training and every `every` steps. Each episode meets a copy
+    drawn uniformly from the `pool` latest ones. The environment is a :class:`MancalaVecEnv`, or made by
     ``make_vec_env`` of Stable-Baselines3 from a Gymnasium environment of this package.
 
     >>> from sb3_contrib import MaskablePPO

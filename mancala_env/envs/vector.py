@@ -75,8 +75,8 @@ class MancalaVectorEnv(VectorEnv):
             game: As there.
             autoreset_mode: An ``AutoresetMode``, or its value: "SameStep", "NextStep" or "Disabled".
             max_episode_steps: Number of steps after which an episode is truncated, as Gymnasium's
-                ``TimeLimit`` does, at least 1; None for no limit. Its last info then has no ``counts``,
-                ``winner`` or ``illegal``, unless the episode ended in this step.
+                ``TimeLimit`` does, at least 1; None for no limit. Its last info then lacks ``counts``,
+                ``winner`` and ``illegal``, unless the episode ended in this step.
             num_threads: CPU threads; None uses every core that this process may use.
             options: As there. Draws are separate for each game.
         """
