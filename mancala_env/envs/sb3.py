@@ -273,7 +273,7 @@ class SelfPlayCallback(BaseCallback):
     >>> callback = SelfPlayCallback(every=64, pool=2)
     >>> _ = model.learn(256, callback=callback)
     >>> [agent.spec for agent in callback.opponents]
-    ['MaskablePPO-128', 'MaskablePPO-192']
+    ['MaskablePPO-192', 'MaskablePPO-256']
 
     Attributes:
         opponents: The copies, the oldest first.
