@@ -211,7 +211,8 @@ def from_policy(
         model: Model of Stable-Baselines3 or sb3-contrib, or a torch module. A model has
             ``predict(observation, deterministic=...)``, and gets ``action_masks`` if it accepts them. A
             module maps observations `[B, *shape]` to logits `[B, A]`, or to a tuple that begins with logits.
-            If the model was trained on flattened observations, they are flattened.
+            If the model was trained on flattened observations, they are flattened. Observations are
+            normalized by the ``VecNormalize`` of the model's environment, if there is one.
         ruleset: Ruleset name, or a ruleset.
         observation: Observation it was trained on, as in :func:`from_function`.
         rounds: Rounds of the episodes it was trained on.
@@ -261,7 +262,7 @@ def _policy_of(model: Any, deterministic: bool, live: bool) -> tuple[Choose, Any
 
 
 # Attributes of a model of Stable-Baselines3 that it does not need to choose an action.
-_OF_TRAINING = ("env", "rollout_buffer", "replay_buffer", "_logger", "_vec_normalize_env")
+_OF_TRAINING = ("env", "rollout_buffer", "replay_buffer", "_logger")
 
 
 def _frozen(model: Any) -> Any:
@@ -282,6 +283,7 @@ def _frozen(model: Any) -> Any:
         ) from error
     for name in set(_OF_TRAINING) & set(vars(frozen)):
         setattr(frozen, name, None)
+    frozen._vec_normalize_env = copy.deepcopy(getattr(model, "_vec_normalize_env", None))
     return frozen
 
 
@@ -316,10 +318,13 @@ def _choose_by_logits(module: Any, deterministic: bool) -> Choose:
 def _choose_by_predict(model: Any, deterministic: bool) -> Choose:
     takes_masks = "action_masks" in inspect.signature(model.predict).parameters
     space = getattr(model, "observation_space", None)
+    normalizing = getattr(model, "_vec_normalize_env", None)  # SB3's VecNormalize, if it was trained in one
 
     def choose(observation: np.ndarray, legal: np.ndarray, _: np.random.Generator) -> np.ndarray:
         if space is not None and space.shape != observation.shape[1:]:
             observation = observation.reshape(len(observation), -1)
+        if normalizing is not None:
+            observation = normalizing.normalize_obs(observation)
         masks = {"action_masks": legal} if takes_masks else {}
         actions, _ = model.predict(observation, deterministic=deterministic, **masks)
         return np.asarray(actions)

@@ -265,7 +265,8 @@ class SelfPlayCallback(BaseCallback):
 
     The callback copies the policy at the start of training and every `every` steps. Each episode meets a copy
     drawn uniformly from the `pool` latest ones. The environment is a :class:`MancalaVecEnv`, or made by
-    ``make_vec_env`` of Stable-Baselines3 from a Gymnasium environment of this package.
+    ``make_vec_env`` of Stable-Baselines3 from a Gymnasium environment of this package. If a copy chooses an
+    illegal action, it plays a random legal one.
 
     >>> from sb3_contrib import MaskablePPO
     >>> env = MancalaVecEnv(8, "layli_goobalay", observation="afterstates", flatten=True, seed=0)
@@ -301,7 +302,8 @@ class SelfPlayCallback(BaseCallback):
         # The number of actions says whether the episodes are single rounds.
         rounds = 1 if self.model.action_space.n == ruleset.num_actions(1) else "match"  # type: ignore[attr-defined]
         kind = env.get_attr("metadata")[0]["observation"]
-        self._options |= {"ruleset": ruleset, "rounds": rounds, "observation": kind}
+        # Models without masks, such as DQN, choose illegal actions.
+        self._options |= {"ruleset": ruleset, "rounds": rounds, "observation": kind, "illegal": "random"}
         self._add_copy()
 
     def _on_step(self) -> bool:

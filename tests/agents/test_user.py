@@ -12,11 +12,13 @@ from error_checks import raises
 from gymnasium.wrappers import FlattenObservation
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3.common.vec_env import VecNormalize
 from torch import nn
 
 from mancala_env import Batch, IllegalMove, Position, agents
 from mancala_env.agents import InvalidSpec, user
 from mancala_env.agents.network import CheckpointAgent
+from mancala_env.envs.sb3 import MancalaVecEnv
 from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation import play_matches, round_robin
 from mancala_env.observations import Observer
@@ -181,6 +183,21 @@ def test_a_trained_model_is_frozen_without_its_training(kind):
     assert (frozen.act(batch.games) == chosen).all()
     assert frozen.entrant == before != live.entrant
     model.learn(64)  # the copy took nothing from the learner
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_a_model_of_normalized_observations_gets_them_normalized(live):
+    env = VecNormalize(MancalaVecEnv(8, "leyla", seed=0), norm_reward=False)
+    model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=64, learning_rate=0.01, device="cpu", seed=1)
+    model.learn(256)
+    agent = agents.from_policy(model, "leyla", live=live)
+    batch = positions()
+    seen, masks = Observer("leyla").observe(batch.games), batch.legal_mask == 1
+    wanted = model.predict(env.normalize_obs(seen), action_masks=masks, deterministic=True)[0]
+    assert (agent.act(batch.games) == wanted).all()
+    assert (model.predict(seen, action_masks=masks, deterministic=True)[0] != wanted).any()
+    env.obs_rms.mean[:] = -100
+    assert (agent.act(batch.games) == wanted).all() != live
 
 
 def test_a_model_that_cannot_be_copied_can_be_shared():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from error_checks import raises
 from sb3_contrib import MaskablePPO
+from stable_baselines3 import DQN
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.monitor import Monitor
@@ -245,6 +246,14 @@ def test_a_learner_of_separate_environments_meets_copies_as_well():
     learner_of(env).learn(16, callback=callback)
     env.reset()
     assert [agent.spec for agent in env.get_attr("opponent")] == ["MaskablePPO-0"] * 2
+
+
+def test_a_learner_without_masks_meets_copies_as_well():
+    env = MancalaVecEnv(4, "leyla", illegal="random", seed=0)
+    model = DQN("MlpPolicy", env, learning_starts=16, buffer_size=500, seed=0, device="cpu")
+    callback = SelfPlayCallback(every=40, pool=2)
+    model.learn(200, callback=callback)
+    assert [agent.spec for agent in callback.opponents] == ["DQN-160", "DQN-200"]
 
 
 @pytest.mark.parametrize(
