@@ -48,3 +48,4 @@ print(f"{model.num_timesteps / (time.time() - start):,.0f} steps/s")
 agent = agents.from_policy(model, ruleset, observation=kind)
 for opponent in ("random", "greedy"):
     print(opponent, evaluation.play_matches(agent, opponent, ruleset, games=1000, seed=1).win_rate)
+print("regret", round(evaluation.measure_regret(agent, ruleset).overall.mean_regret, 2))

@@ -187,7 +187,7 @@ def test_a_trained_model_is_frozen_without_its_training(kind):
 
 @pytest.mark.parametrize("live", [False, True])
 def test_a_model_of_normalized_observations_gets_them_normalized(live):
-    env = VecNormalize(MancalaVecEnv(8, "leyla", seed=0), norm_reward=False)
+    env: Any = VecNormalize(MancalaVecEnv(8, "leyla", seed=0), norm_reward=False)
     model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=64, learning_rate=0.01, device="cpu", seed=1)
     model.learn(256)
     agent = agents.from_policy(model, "leyla", live=live)
