@@ -11,6 +11,7 @@ You can use them wherever an agent is accepted, such as in environments and matc
 Symbols: B games, A actions.
 """
 
+import copy
 import hashlib
 import inspect
 import runpy
@@ -198,9 +199,10 @@ def from_policy(
     observation: str = "board",
     rounds: Rounds = 1,
     deterministic: bool = True,
+    live: bool = False,
     **options: Unpack[UserAgentOptions],
 ) -> Agent:
-    """Make an agent from a trained model.
+    """Make an agent that plays a frozen copy of a trained model.
 
     >>> model = MaskablePPO.load("mine.zip")                          # doctest: +SKIP
     >>> agent = agents.from_policy(model, "leyla", observation="afterstates")      # doctest: +SKIP
@@ -209,22 +211,29 @@ def from_policy(
         model: Model of Stable-Baselines3 or sb3-contrib, or a torch module. A model has
             ``predict(observation, deterministic=...)``, and gets ``action_masks`` if it accepts them. A
             module maps observations `[B, *shape]` to logits `[B, A]`, or to a tuple that begins with logits.
-            If the model was trained on flattened observations, they are flattened.
+            If the model was trained on flattened observations, they are flattened. Observations are
+            normalized by the ``VecNormalize`` of the model's environment, if there is one.
         ruleset: Ruleset name, or a ruleset.
         observation: Observation it was trained on, as in :func:`from_function`.
         rounds: Rounds of the episodes it was trained on.
         deterministic: Whether to play the most probable action instead of sampling one.
+        live: Whether the agent shares the model's weights, so that it changes with every training step. By
+            default it plays a copy, which costs the memory of the weights and milliseconds. Optimizers,
+            buffers and environments of Stable-Baselines3 are not copied.
         options: As in :func:`from_function`. Only models without masks (PPO, DQN) choose illegal actions.
 
-    The key of its results is the name and a hash of the weights: after more training it is another entrant.
+    The key of its results is the name and a hash of the weights. Two agents of one model, before and after
+    more training, are different entrants.
 
     Raises:
-        InvalidArgument: The model has an unsupported type, or another argument is invalid.
+        InvalidArgument: The model has an unsupported type or cannot be copied, or another argument is
+            invalid.
         InvalidSpec: The model was trained on observations of another shape.
     """
     settings: dict[str, Any] = dict(options)
     name = settings.pop("name", None) or type(model).__name__
-    choose, module = _policy_of(model, truth("deterministic", deterministic))
+    deterministic, live = truth("deterministic", deterministic), truth("live", live)
+    choose, module = _policy_of(model, deterministic, live)
     agent = PolicyAgent(ruleset, choose, name, observation, rounds, module, **settings)
     shape, space = agent.observer.shape, getattr(model, "observation_space", None)
     if space is not None and space.shape not in (shape, (int(np.prod(shape)),)):
@@ -235,19 +244,47 @@ def from_policy(
     return agent
 
 
-def _policy_of(model: Any, deterministic: bool) -> tuple[Choose, Any]:
+def _policy_of(model: Any, deterministic: bool, live: bool) -> tuple[Choose, Any]:
     """Return the function that chooses actions by a model, and the torch module of its weights, if any."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module) and not hasattr(model, "predict"):
+        model = model if live else _frozen(model)
         return _choose_by_logits(model, deterministic), model
     if not callable(getattr(model, "predict", None)):
         raise InvalidArgument(
             f"from_policy takes a Stable-Baselines3 model or a torch module, not {model!r}; "
             "agents.from_function takes a function"
         )
+    model = model if live else _frozen(model)
     module = getattr(model, "policy", None)
     has_weights = torch is not None and isinstance(module, torch.nn.Module)
     return _choose_by_predict(model, deterministic), module if has_weights else None
+
+
+# Attributes of a model of Stable-Baselines3 that it does not need to choose an action.
+_OF_TRAINING = ("env", "rollout_buffer", "replay_buffer", "_logger")
+
+
+def _frozen(model: Any) -> Any:
+    """Return a copy of a model that training does not change."""
+    policy: Any = getattr(model, "policy", None)
+    try:
+        if not hasattr(policy, "optimizer"):
+            return copy.deepcopy(model)
+        # A model of Stable-Baselines3. The distribution holds results of its last use, which torch cannot
+        # copy, and the optimizer is larger than the weights.
+        frozen, distribution = copy.copy(model), getattr(policy, "action_dist", None)
+        memo = {id(policy.optimizer): None, id(distribution): copy.copy(distribution)}
+        frozen.policy = copy.deepcopy(policy, memo)
+    except Exception as error:
+        raise InvalidArgument(
+            f"{type(model).__name__} cannot be copied ({error}); live=True shares the model, and the agent "
+            "then changes with its training"
+        ) from error
+    for name in set(_OF_TRAINING) & set(vars(frozen)):
+        setattr(frozen, name, None)
+    frozen._vec_normalize_env = copy.deepcopy(getattr(model, "_vec_normalize_env", None))
+    return frozen
 
 
 def _choose_by_logits(module: Any, deterministic: bool) -> Choose:
@@ -281,10 +318,13 @@ def _choose_by_logits(module: Any, deterministic: bool) -> Choose:
 def _choose_by_predict(model: Any, deterministic: bool) -> Choose:
     takes_masks = "action_masks" in inspect.signature(model.predict).parameters
     space = getattr(model, "observation_space", None)
+    normalizing = getattr(model, "_vec_normalize_env", None)  # SB3's VecNormalize, if it was trained in one
 
     def choose(observation: np.ndarray, legal: np.ndarray, _: np.random.Generator) -> np.ndarray:
         if space is not None and space.shape != observation.shape[1:]:
             observation = observation.reshape(len(observation), -1)
+        if normalizing is not None:
+            observation = normalizing.normalize_obs(observation)
         masks = {"action_masks": legal} if takes_masks else {}
         actions, _ = model.predict(observation, deterministic=deterministic, **masks)
         return np.asarray(actions)

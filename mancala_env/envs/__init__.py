@@ -5,7 +5,7 @@
 | `aec` | `MancalaAEC`: two learners, for PettingZoo |
 | `gym` | `MancalaEnv`: one learner against an agent, for Gymnasium |
 | `vector` | `MancalaVectorEnv`: many games of one learner, stepped together, for Gymnasium |
-| `sb3` | `MancalaVecEnv`: many games of one learner, stepped together, for Stable-Baselines3 |
+| `sb3` | `MancalaVecEnv`: many games of one learner for Stable-Baselines3; `SelfPlayCallback` |
 | `open_spiel` | the rulesets as OpenSpiel games |
 | `families` | the three games: their rulesets, PettingZoo modules and Gymnasium ids |
 | `options` | `EnvOptions`: the checked arguments of every environment; shared checks of resets |

@@ -1,5 +1,6 @@
 """The games for one learner against an agent, as a Gymnasium environment."""
 
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 import gymnasium
@@ -7,7 +8,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from mancala_env._util.checks import is_whole, seed_of
-from mancala_env.agents import Agent
+from mancala_env.agents import Agent, AgentLike
 from mancala_env.envs.drawing import DrawnEnv, Screen, Seen, seen_of
 from mancala_env.envs.opponents import Duel
 from mancala_env.envs.options import (
@@ -108,8 +109,12 @@ class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
 
     @property
     def opponent(self) -> Agent:
-        """The learner's opponent in this episode."""
+        """The learner's opponent in this episode; between episodes :meth:`set_opponent` replaces it."""
         return self._duel.opponents[int(self._duel.met[0])]
+
+    def set_opponent(self, opponent: AgentLike | Sequence[AgentLike]) -> None:
+        """Replace the opponent from the next :meth:`reset` on; values and errors as in the constructor."""
+        self._duel.set_opponent(opponent)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

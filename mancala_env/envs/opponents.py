@@ -6,6 +6,7 @@ error or Ctrl-C, leaves the state unchanged.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from mancala_env import agents
 from mancala_env._util.checks import one_of, whole_actions
-from mancala_env.agents import Agent
+from mancala_env.agents import Agent, AgentLike
 from mancala_env.agents.scripted import GreedyAgent, RandomAgent
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.jit.threads import num_threads_of, run_in_slices
@@ -78,6 +79,7 @@ class Duel:
         With `autoreset` the next episode starts within the step that ends one. With `alternates_seats` the
         learner's seat changes after each episode, and half of the learners start as South.
         """
+        self._options = options
         self.ruleset = ruleset = options.ruleset
         self.num_games = num_games
         self.rounds: Rounds = options.rounds
@@ -88,7 +90,7 @@ class Duel:
             ruleset, options.episode, seat, _ILLEGAL[options.illegal], autoreset
         )
         self._rules = encode(ruleset)
-        self._num_threads = num_threads_of(num_threads)
+        self._given_threads, self._num_threads = num_threads, num_threads_of(num_threads)
         games = np.zeros((num_games, NUM_COLUMNS), np.uint64)
         rows = np.zeros((num_games, kernels.NUM_ROW_COLUMNS), np.uint64)
         rows[:, kernels.SEAT] = np.arange(num_games) % 2  # OTHER_SEAT changes this
@@ -106,7 +108,7 @@ class Duel:
         self.final_observation = self.observer.empty(num_games)
         self._is_passing = self.observer.passing(self.final_observation) is not None
         self.opponents: list[Agent] = []
-        self.set_opponents([agents.make(one, ruleset, num_threads=num_threads) for one in options.opponents])
+        self.set_opponent(options.opponent)
 
     games = _array_of_now("games")
     legal_mask = _array_of_now("legal_mask")
@@ -155,6 +157,15 @@ class Duel:
             left >>= int(kernels.HOLE_BITS)
         return games[b][None].copy(), tuple(holes[::-1])
 
+    def set_opponent(self, opponent: AgentLike | Sequence[AgentLike]) -> None:
+        """Set the `opponent` of :class:`EnvOptions` for new episodes; running episodes keep theirs.
+
+        The errors are those of the constructor, and change nothing.
+        """
+        opponents = replace(self._options, opponent=opponent).opponents
+        num_threads = self._given_threads
+        self.set_opponents([agents.make(one, self.ruleset, num_threads=num_threads) for one in opponents])
+
     def set_opponents(
         self, opponents: Sequence[Agent], weights: Sequence[float] | np.ndarray | None = None
     ) -> None:
@@ -165,11 +176,11 @@ class Duel:
         for opponent in opponents:
             opponent.check_rounds(self.rounds)
         present, before, met = list(opponents), self.opponents, self.met
-        leaving = [before[i] for i in np.unique(met).tolist() if before[i] not in present] if before else []
-        self.opponents = [*present, *leaving]
-        if before:
+        playing = np.unique(met[~self.is_over]).tolist() if before else []
+        self.opponents = [*present, *(before[i] for i in playing if before[i] not in present)]
+        if before:  # games without an episode meet the first opponent
             place = np.array([self.opponents.index(one) if one in self.opponents else 0 for one in before])
-            self._now.rows[:, kernels.OPPONENT] = place[met]
+            self._now.rows[:, kernels.OPPONENT] = np.where(self.is_over, 0, place[met])
         shares = np.ones(len(present)) if weights is None else np.asarray(weights, np.float64)
         self._encoded_opponents = np.ones((len(self.opponents), 2))
         self._encoded_opponents[:, 0] = [_KINDS.get(type(one), kernels.ASKED) for one in self.opponents]

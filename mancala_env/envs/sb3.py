@@ -11,26 +11,44 @@ sb3-contrib's MaskablePPO calls `action_masks` itself.
 
 import time
 from abc import abstractmethod
+from collections import deque
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
+from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 
-from mancala_env._util.checks import seed_of, whole
+from mancala_env import agents
+from mancala_env._util.checks import seed_of, truth, whole
+from mancala_env.agents import Agent, AgentLike
 from mancala_env.engine.state import MOST_GAMES
 from mancala_env.envs import kernels
 from mancala_env.envs.drawing import seen_of, tiles_of
 from mancala_env.envs.opponents import Duel
 from mancala_env.envs.options import EnvOptions, OpponentOptions, UnknownRenderMode, reset_options
+from mancala_env.envs.spaces import metadata_of
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 
 
+class NotAvailable(InvalidArgument, AttributeError):
+    """An attribute that a VecEnv cannot set, or a method that it cannot call in every game."""
+
+
 class GamesVecEnv(VecEnv):
-    """Base class of VecEnvs whose games are stepped together and share all attributes."""
+    """Base class of VecEnvs whose games are stepped together and share all attributes.
+
+    ``get_attr``, ``set_attr`` and ``env_method`` know the names in `_of_games`, `_settable` and `_methods`.
+    """
+
+    # Attributes with a value for each game, attributes that can be set, and methods for all games at once.
+    _of_games: tuple[str, ...] = ()
+    _settable: tuple[str, ...] = ()
+    _methods: tuple[str, ...] = ()
 
     @abstractmethod
     def action_masks(self) -> np.ndarray:
@@ -39,18 +57,54 @@ class GamesVecEnv(VecEnv):
     def close(self) -> None:
         """Do nothing: no resource is open."""
 
+    def _of_game(self, name: str, b: int) -> Any:
+        """Return the attribute `name`, one of `_of_games`, of game b."""
+        raise NotImplementedError
+
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        return [getattr(self, attr_name)] * len(list(self._get_indices(indices)))
+        """Return an attribute of each game of `indices`; most attributes have the same value in all games."""
+        games = list(self._get_indices(indices))
+        if attr_name in self._of_games:
+            return [self._of_game(attr_name, b) for b in games]
+        return [getattr(self, attr_name)] * len(games)
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        setattr(self, attr_name, value)
+        """Set an attribute of all games.
+
+        Raises:
+            NotAvailable: It cannot be set.
+            InvalidArgument: `indices` are not all games.
+        """
+        if attr_name not in self._settable:
+            known = ", ".join(self._settable) or "nothing"
+            raise NotAvailable(f"{attr_name!r} cannot be set in {type(self).__name__}; can be set: {known}")
+        self._check_all(f"set_attr({attr_name!r})", indices)
+        getattr(self, f"set_{attr_name}")(value)
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-        """Call a method once; ``action_masks`` returns a mask for each game of `indices`."""
+        """Call a method and return its result for each game of `indices`.
+
+        ``action_masks`` returns a mask for each game. Methods that change all games are called once, and
+        return None for each.
+
+        Raises:
+            NotAvailable: The method is not one of these.
+            InvalidArgument: The method changes all games, and `indices` are not all games.
+        """
         if method_name == "action_masks":
             masks = self.action_masks()
             return [masks[b] for b in self._get_indices(indices)]
-        return [getattr(self, method_name)(*args, **kwargs)]
+        if method_name not in self._methods:
+            known = ", ".join(("action_masks", *self._methods))
+            raise NotAvailable(f"env_method cannot call {method_name!r}; it can call: {known}")
+        self._check_all(f"env_method({method_name!r})", indices)
+        getattr(self, method_name)(*args, **kwargs)
+        return [None] * self.num_envs
+
+    def _check_all(self, what: str, indices: Any) -> None:
+        """Refuse indices that are not all games."""
+        if {int(b) for b in self._get_indices(indices)} != set(range(self.num_envs)):
+            raise InvalidArgument(f"{what} is for all {self.num_envs} games at once, not for games {indices}")
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
         return [False] * len(list(self._get_indices(indices)))
@@ -65,7 +119,14 @@ class MancalaVecEnv(GamesVecEnv):
     - ``counts``, ``winner``, ``illegal`` and ``seat``, as in the single environment;
     - ``terminal_observation`` and ``TimeLimit.truncated``;
     - ``episode``: return, length and seconds in the format of SB3's Monitor, so that SB3 logs them.
+
+    ``get_attr`` returns ``opponent``, ``seat`` and ``position`` of each game. ``set_attr("opponent", x)`` is
+    :meth:`set_opponent`.
     """
+
+    _of_games = ("opponent", "seat", "position")
+    _settable = ("opponent",)
+    _methods = ("set_opponent",)
 
     def __init__(
         self,
@@ -101,7 +162,8 @@ class MancalaVecEnv(GamesVecEnv):
         self._duel = Duel(checked, num_envs, autoreset=True, num_threads=num_threads)
         space, num_actions = self._duel.observer.space, self._duel.num_actions
         super().__init__(num_envs, space, spaces.Discrete(num_actions))
-        self.metadata |= {"render_modes": ["rgb_array"], "render_fps": 2}
+        declared = {"render_modes": ["rgb_array"], "render_fps": 2}
+        self.metadata = metadata_of(self.metadata | declared, self._duel.observer)
         self._actions = np.zeros(num_envs, np.int64)
         self._lengths = np.zeros(num_envs, np.int64)
         self._is_reset = False
@@ -163,6 +225,27 @@ class MancalaVecEnv(GamesVecEnv):
         """Return the legal actions, bool `[B, A]`."""
         return self._duel.legal_mask != 0
 
+    def set_opponent(self, opponent: AgentLike | Sequence[AgentLike]) -> None:
+        """Replace the opponent: an agent, its spec, or a list from which each episode draws one.
+
+        Running episodes keep their opponent. Each game meets the new one in its next episode.
+
+        >>> env = MancalaVecEnv(8, "layli_goobalay", opponent="random", seed=0)
+        >>> env.set_opponent(["greedy", "minimax:2"])
+        >>> _ = env.reset()
+        >>> sorted({agent.spec for agent in env.get_attr("opponent")})
+        ['greedy', 'minimax:2']
+
+        Raises:
+            MancalaError: As in the constructor; the opponent stays.
+        """
+        self._duel.set_opponent(opponent)
+
+    def _of_game(self, name: str, b: int) -> Any:
+        if name == "opponent":
+            return self._duel.opponents[int(self._duel.met[b])]
+        return int(self._duel.seats[b]) if name == "seat" else self.position(b)
+
     def position(self, b: int) -> Position:
         """Return a copy of the position of game b."""
         return Position.from_games(self.ruleset, self._duel.games, b)
@@ -175,3 +258,61 @@ class MancalaVecEnv(GamesVecEnv):
         """Return True for each game if the wrapper is a Monitor: steps return its ``episode`` infos."""
         is_monitor = getattr(wrapper_class, "__name__", "") == "Monitor"
         return [is_monitor] * len(list(self._get_indices(indices)))
+
+
+class SelfPlayCallback(BaseCallback):
+    """Let the learner play against frozen copies of itself.
+
+    The callback copies the policy at the start of training and every `every` steps. Each episode meets a copy
+    drawn uniformly from the `pool` latest ones. The environment is a :class:`MancalaVecEnv`, or made by
+    ``make_vec_env`` of Stable-Baselines3 from a Gymnasium environment of this package. If a copy chooses an
+    illegal action, it plays a random legal one.
+
+    >>> from sb3_contrib import MaskablePPO
+    >>> env = MancalaVecEnv(8, "layli_goobalay", observation="afterstates", flatten=True, seed=0)
+    >>> model = MaskablePPO("MlpPolicy", env, n_steps=8, batch_size=64, seed=0, device="cpu")
+    >>> callback = SelfPlayCallback(every=64, pool=2)
+    >>> _ = model.learn(256, callback=callback)
+    >>> [agent.spec for agent in callback.opponents]
+    ['MaskablePPO-192', 'MaskablePPO-256']
+
+    Attributes:
+        opponents: The copies, the oldest first.
+    """
+
+    def __init__(self, every: int = 100_000, pool: int = 10, *, deterministic: bool = False) -> None:
+        """Set the schedule.
+
+        Args:
+            every: Number of environment steps between two copies, at least 1. A step of B games counts as B.
+            pool: Number of copies to keep, at least 1. With 1 the opponent is always the latest copy.
+            deterministic: Whether opponents play their most probable action instead of sampling one.
+
+        Raises:
+            InvalidArgument: An argument is out of range.
+        """
+        super().__init__()
+        self.every = whole("every", every, 1)
+        self.opponents: deque[Agent] = deque(maxlen=whole("pool", pool, 1))
+        self._options: dict[str, Any] = {"deterministic": truth("deterministic", deterministic)}
+
+    def _on_training_start(self) -> None:
+        env = self.training_env
+        ruleset = env.get_attr("ruleset")[0]
+        # The number of actions says whether the episodes are single rounds.
+        rounds = 1 if self.model.action_space.n == ruleset.num_actions(1) else "match"  # type: ignore[attr-defined]
+        kind = env.get_attr("metadata")[0]["observation"]
+        # Models without masks, such as DQN, choose illegal actions.
+        self._options |= {"ruleset": ruleset, "rounds": rounds, "observation": kind, "illegal": "random"}
+        self._add_copy()
+
+    def _on_step(self) -> bool:
+        if self.num_timesteps - self._copied_at >= self.every:
+            self._add_copy()
+        return True
+
+    def _add_copy(self) -> None:
+        self._copied_at = self.num_timesteps
+        name = f"{type(self.model).__name__}-{self._copied_at}"
+        self.opponents.append(agents.from_policy(self.model, name=name, **self._options))
+        self.training_env.env_method("set_opponent", list(self.opponents))

@@ -1,15 +1,17 @@
 """The games for one learner against an agent, many at a time: a native Gymnasium VectorEnv."""
 
+import sys
 from collections.abc import Sequence
 from typing import Any, Unpack
 
 import numpy as np
 from gymnasium.error import ResetNeeded
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode, VectorEnv, VectorObservationWrapper
 from gymnasium.vector.utils import batch_space
+from gymnasium.wrappers.vector import NormalizeObservation
 
 from mancala_env._util.checks import is_whole, mask, seed_of, whole
-from mancala_env.agents import Agent
+from mancala_env.agents import Agent, AgentLike
 from mancala_env.engine.state import MOST_GAMES
 from mancala_env.envs import kernels
 from mancala_env.envs.drawing import MOST_IN_A_WINDOW, Screen, Seen, draw, seen_of
@@ -61,6 +63,7 @@ class MancalaVectorEnv(VectorEnv):
         *,
         game: str | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        max_episode_steps: int | None = None,
         num_threads: int | None = None,
         **options: Unpack[OpponentOptions],
     ) -> None:
@@ -71,10 +74,13 @@ class MancalaVectorEnv(VectorEnv):
             ruleset: As in :class:`mancala_env.envs.gym.MancalaEnv`.
             game: As there.
             autoreset_mode: An ``AutoresetMode``, or its value: "SameStep", "NextStep" or "Disabled".
+            max_episode_steps: Number of steps after which an episode is truncated, as Gymnasium's
+                ``TimeLimit`` does, at least 1; None for no limit. Its last info then lacks ``counts``,
+                ``winner`` and ``illegal``, unless the episode ended in this step.
             num_threads: CPU threads; None uses every core that this process may use.
             options: As there. Draws are separate for each game.
         """
-        own = ("num_envs", "ruleset", "game", "autoreset_mode", "num_threads")
+        own = ("num_envs", "ruleset", "game", "autoreset_mode", "max_episode_steps", "num_threads")
         known = (*own, *OpponentOptions.__annotations__)
         checked = EnvOptions.checked(options, known, ruleset, game)
         self.num_envs = whole("num_envs", num_envs, 1, MOST_GAMES)
@@ -88,10 +94,15 @@ class MancalaVectorEnv(VectorEnv):
         self.single_action_space = LegalDiscrete(num_actions)
         self.single_observation_space = self._duel.observer.space
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self.metadata = metadata_of(type(self).metadata, self._duel.observer)
+        self.metadata = _Metadata(metadata_of(type(self).metadata, self._duel.observer))
         self.metadata["autoreset_mode"] = self.autoreset_mode
         if self.render_mode == "human":
             self._screen = Screen(self.ruleset.title)
+        self._most_steps = (
+            None if max_episode_steps is None else whole("max_episode_steps", max_episode_steps, 1)
+        )
+        self._num_steps = np.zeros(self.num_envs, np.int64)  # of the current episodes
+        self._is_late = np.zeros(self.num_envs, np.bool_)  # truncated by max_episode_steps, not restarted yet
         self._has_started = np.zeros(self.num_envs, np.bool_)
         self._seeds: tuple[int | None, ...] | None = None
 
@@ -109,6 +120,10 @@ class MancalaVectorEnv(VectorEnv):
     def np_random_seed(self) -> Any:
         """The seed of the last seeded :meth:`reset`: one number, or one for each game."""
         return super().np_random_seed if self._seeds is None else self._seeds
+
+    def set_opponent(self, opponent: AgentLike | Sequence[AgentLike]) -> None:
+        """Replace the opponent in the next episode of each game; values and errors as in the constructor."""
+        self._duel.set_opponent(opponent)
 
     def position(self, b: int) -> Position:
         """Return a copy of the position of game b."""
@@ -145,6 +160,7 @@ class MancalaVectorEnv(VectorEnv):
         seats = self._each("seat", given.get("seat"))
         seeds = self._seeds_of(seed, where)
         self._duel.reset(seeds, where, positions, seats)
+        self._num_steps[where], self._is_late[where] = 0, False
         if is_whole(seed):
             super().reset(seed=seeds[0])  # sets np_random and its seed
         if seed is not None:
@@ -169,19 +185,34 @@ class MancalaVectorEnv(VectorEnv):
         duel = self._duel
         restart = None
         if self.autoreset_mode != AutoresetMode.SAME_STEP:
-            restart = duel.is_over
+            restart = duel.is_over | self._is_late
             if self.autoreset_mode == AutoresetMode.DISABLED and restart.any():
                 raise ResetNeeded(
                     f"the episode of game {np.flatnonzero(restart)[0]} is over; call "
                     'reset(options={"reset_mask": ...}) for it'
                 )
         duel.step(actions, restart)
-        done, truncations = duel.done, duel.truncated
-        infos = self._infos(np.ones(self.num_envs, np.bool_))
-        if done.any():
-            infos |= self._final_infos(done) if restart is None else self._endings(done)
+        done, truncations, reward = duel.done, duel.truncated, duel.reward
+        terminations = done & ~truncations
+        ended = done
+        if self._most_steps is not None:
+            self._num_steps += 1
+            if restart is not None:
+                self._num_steps[restart] = 0
+            truncations |= self._num_steps >= self._most_steps
+            ended = done | truncations
+            self._is_late = ended & ~done
+        last: dict[str, Any] = {}
+        if restart is None and ended.any():
+            last = self._final_infos(done, ended)
+            if self._is_late.any():
+                duel.reset(where=self._is_late)
+            self._num_steps[ended], self._is_late[:] = 0, False
+        elif done.any():
+            last = self._endings(done)
+        infos = self._infos(np.ones(self.num_envs, np.bool_)) | last
         self._show()
-        return duel.observation, duel.reward, done & ~truncations, truncations, infos
+        return duel.observation, reward, terminations, truncations, infos
 
     def action_masks(self) -> np.ndarray:
         """Return the legal actions, bool `[B, A]`."""
@@ -251,15 +282,19 @@ class MancalaVectorEnv(VectorEnv):
         }
         return self._named(ending, done)
 
-    def _final_infos(self, done: np.ndarray) -> dict[str, Any]:
-        duel = self._duel
+    def _final_infos(self, done: np.ndarray, ended: np.ndarray) -> dict[str, Any]:
+        """Return the last observations and infos of the games `ended`; all not `done` are out of steps."""
+        duel, is_late = self._duel, ended & ~done
         final_obs = np.full(self.num_envs, None, dtype=object)
-        for b, last in zip(np.flatnonzero(done), duel.final_observation[done]):
-            final_obs[b] = last
-        last = {"action_mask": np.zeros_like(duel.legal_mask), "seat": duel.results[:, kernels.LAST_SEAT]}
-        final_info = self._named(last, done) | self._endings(done)
-        named = self._named({"final_obs": final_obs}, done)
-        return named | {"final_info": final_info, "_final_info": done.copy()}
+        for b in np.flatnonzero(ended):
+            final_obs[b] = (duel.observation if is_late[b] else duel.final_observation)[b].copy()
+        last = {
+            "action_mask": duel.legal_mask * is_late[:, None],
+            "seat": np.where(is_late, duel.seats, duel.results[:, kernels.LAST_SEAT]),
+        }
+        final_info = self._named(last, ended) | (self._endings(done) if done.any() else {})
+        named = self._named({"final_obs": final_obs}, ended)
+        return named | {"final_info": final_info, "_final_info": ended.copy()}
 
     def _named(self, values: dict[str, np.ndarray], where: np.ndarray) -> dict[str, Any]:
         """Return infos in the layout of SyncVectorEnv: 0 or None for games outside `where`."""
@@ -270,6 +305,29 @@ class MancalaVectorEnv(VectorEnv):
                 value[~where] = 0
             infos[name], infos[f"_{name}"] = value, where.copy()
         return infos
+
+
+class _Metadata(dict[str, Any]):
+    """Metadata that tell a wrapper of Gymnasium which mode of autoreset it needs.
+
+    Gymnasium 1.2 asserts the mode without a message. So the mode's reader is looked at: if it is the
+    constructor of such a wrapper, it gets an error that says what to do.
+    """
+
+    def __getitem__(self, name: str) -> Any:
+        value = super().__getitem__(name)
+        if name == "autoreset_mode":
+            wrapper = sys._getframe(1).f_locals.get("self")
+            is_normalizing = isinstance(wrapper, NormalizeObservation)
+            if isinstance(wrapper, VectorObservationWrapper) and (
+                value == AutoresetMode.SAME_STEP or (is_normalizing and value != AutoresetMode.NEXT_STEP)
+            ):
+                also = "" if is_normalizing else " or 'Disabled'"
+                raise InvalidArgument(
+                    f"{type(wrapper).__name__} needs an environment made with "
+                    f"autoreset_mode='NextStep'{also}, not {value.value!r}"
+                )
+        return value
 
 
 def _autoreset_mode(mode: Any) -> AutoresetMode:

@@ -1,5 +1,6 @@
 """Plots of reports: ratings, win rates and regret, and functions that other plots share."""
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,8 @@ BARS = ("#b5472f", "#2f6f9f", "#c79a2b", "#4f8a5b", "#7a5c99", "#7d8794")
 """Colours of agents side by side."""
 # Maximum height of the plot of regret, as a multiple of the highest bar.
 _HEADROOM = 2.5
+# Longer labels of a legend beside a plot are wrapped.
+_LEGEND_LETTERS = 20
 # Cells darker than this have white numbers.
 _DARK = 0.5
 
@@ -111,7 +114,7 @@ def plot_regret(regrets: list[Regret], axes: "Axes | None" = None) -> "Figure":
     axes.set_ylim(bottom=0)
     _cut_long_intervals(axes, ends, highest)
     axes.set_title(f"Regret against perfect play, {regrets[0].source}", pad=14)
-    axes.legend(frameon=False, fontsize=8)
+    legend_beside(axes)
     axes.grid(axis="y", alpha=0.3)
     return figure_of(axes)
 
@@ -157,8 +160,28 @@ def finish(axes: "Axes", title: str, limits: tuple[float, float | None] | None) 
     axes.grid(alpha=0.3)
     if limits:
         axes.set_ylim(*limits)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(frameon=False, fontsize=8)
+    legend_beside(axes)
+
+
+def legend_beside(axes: "Axes") -> None:
+    """Put a legend right of the plot, where it hides nothing; lines are listed in the order of their ends."""
+    from matplotlib.lines import Line2D
+
+    named = zip(*axes.get_legend_handles_labels(), strict=True)
+    ends = {
+        label: (handle, np.asarray(handle.get_ydata())[-1] if isinstance(handle, Line2D) else 0)
+        for handle, label in named
+    }
+    names = sorted(ends, key=lambda label: -ends[label][1])
+    if names:
+        axes.legend(
+            [ends[name][0] for name in names],
+            [textwrap.fill(name, _LEGEND_LETTERS) for name in names],
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.0),
+            frameon=False,
+            fontsize=8,
+        )
 
 
 def matplotlib_or_why() -> Any:

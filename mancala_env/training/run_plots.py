@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 # A run of days has half a million updates; more points than this only make the page large.
 _MOST_POINTS = 2000
-# Name of STEPS in files of earlier versions.
-_WIDTH, _HEIGHT = 5.2, 3.3
+_WIDTH, _HEIGHT = 6.2, 3.3
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
@@ -63,8 +62,9 @@ def strength(metrics: list[dict[str, Any]], past: "Past") -> "list[Plot]":
         metrics,
         {key: key.removeprefix("evaluation/") for key in _keys(metrics, "evaluation/")},
         "win rate at checkpoints",
-        "win rate of each checkpoint against each opponent; a draw counts as half a win. It should rise. "
-        "Where it stays level, the run has stopped improving.",
+        "win rate of each checkpoint against each opponent; a draw counts as half a win. The last point is "
+        "the final agent, measured by the games of the table. The line should rise. Where it stays level, "
+        "the run has stopped improving.",
         (0, 1),
         marker="o",
     )
@@ -146,4 +146,7 @@ def _lines(
 
 def _finished(axes: "Axes", title: str, how_to_read: str, limits: "Limits | None" = None) -> "list[Plot]":
     finish(axes, title, limits)
+    axes.set_xlim(left=0)
+    if axes.dataLim.y0 >= 0:
+        axes.set_ylim(bottom=0)
     return [(figure_of(axes), f"How to read it: {how_to_read}")]

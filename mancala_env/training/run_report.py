@@ -166,6 +166,9 @@ def write_page(
     )
     page.heading("Strength over the run")
     metrics = run_plots.read_metrics(folder.path / METRICS)
+    if results:
+        rates = {f"evaluation/{result.second}": result.win_rate for result in results}
+        metrics.append({STEPS: read_identity(results[0].first).environment_steps, **rates})
     strength = run_plots.strength(metrics, past)
     if strength:
         page.plots(*strength)

@@ -11,12 +11,14 @@ from checkpoints import identity_of, write_checkpoint
 from error_checks import raises
 from gymnasium.wrappers import FlattenObservation
 from sb3_contrib import MaskablePPO
-from stable_baselines3 import DQN, PPO
+from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3.common.vec_env import VecNormalize
 from torch import nn
 
 from mancala_env import Batch, IllegalMove, Position, agents
 from mancala_env.agents import InvalidSpec, user
 from mancala_env.agents.network import CheckpointAgent
+from mancala_env.envs.sb3 import MancalaVecEnv
 from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation import play_matches, round_robin
 from mancala_env.observations import Observer
@@ -143,15 +145,72 @@ def test_a_torch_module_draws_by_its_probabilities():
     assert drawn == pytest.approx(torch.softmax(logits, 0).detach().numpy(), abs=0.04)
 
 
-def test_a_model_that_was_trained_on_is_another_entrant():
-    network = Network(Observer("leyla").shape[0], 6)
-    agent = agents.from_policy(network, "leyla", name="mine")
-    before = agent.entrant
+def test_an_agent_of_a_model_is_frozen_unless_it_is_live():
+    network, batch = Network(Observer("leyla").shape[0], 6), positions()
+    frozen = agents.from_policy(network, "leyla", name="mine")
+    live = agents.from_policy(network, "leyla", name="mine", live=True)
+    before, chosen = frozen.entrant, frozen.act(batch.games)
     assert re.fullmatch(r"own:mine:sha256:[0-9a-f]{16}", before)
+    assert live.entrant == before
     assert agents.from_policy(Network(Observer("leyla").shape[0], 6), "leyla", name="mine").entrant == before
     with torch.no_grad():
-        network.layer.bias.add_(1)
-    assert agent.entrant != before
+        network.layer.weight.neg_()
+    assert frozen.entrant == before
+    assert (frozen.act(batch.games) == chosen).all()
+    assert live.entrant == agents.from_policy(network, "leyla", name="mine").entrant != before
+    assert (live.act(batch.games) != chosen).any()
+
+
+@pytest.mark.parametrize("kind", [MaskablePPO, PPO, A2C, DQN])
+def test_a_trained_model_is_frozen_without_its_training(kind):
+    options: Any = {} if kind is DQN else {"n_steps": 32}
+    # A learning rate at which every update changes the actions.
+    model = kind("MlpPolicy", env_of(illegal="random"), learning_rate=0.5, device="cpu", seed=1, **options)
+    model.learn(160)
+    frozen, live = (
+        agents.from_policy(model, "leyla", illegal="random", seed=1, live=live) for live in (False, True)
+    )
+    batch, before = positions(), frozen.entrant
+    chosen = frozen.act(batch.games)
+    assert live.entrant == before
+    live.seed(1)
+    frozen.seed(1)
+    assert (live.act(batch.games) == frozen.act(batch.games)).all()
+    with torch.no_grad():
+        for weights in model.policy.parameters():
+            weights.neg_()
+    frozen.seed(1)
+    assert (frozen.act(batch.games) == chosen).all()
+    assert frozen.entrant == before != live.entrant
+    model.learn(64)  # the copy took nothing from the learner
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_a_model_of_normalized_observations_gets_them_normalized(live):
+    env: Any = VecNormalize(MancalaVecEnv(8, "leyla", seed=0), norm_reward=False)
+    model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=64, learning_rate=0.01, device="cpu", seed=1)
+    model.learn(256)
+    agent = agents.from_policy(model, "leyla", live=live)
+    batch = positions()
+    seen, masks = Observer("leyla").observe(batch.games), batch.legal_mask == 1
+    wanted = model.predict(env.normalize_obs(seen), action_masks=masks, deterministic=True)[0]
+    assert (agent.act(batch.games) == wanted).all()
+    assert (model.predict(seen, action_masks=masks, deterministic=True)[0] != wanted).any()
+    env.obs_rms.mean[:] = -100
+    assert (agent.act(batch.games) == wanted).all() != live
+
+
+def test_a_model_that_cannot_be_copied_can_be_shared():
+    class Locked(Network):
+        def __deepcopy__(self, memo):
+            raise TypeError("no copies of 17")
+
+    model = Locked(Observer("leyla").shape[0], 6)
+    with raises(InvalidArgument, "Locked", 17, "live=True"):
+        agents.from_policy(model, "leyla")
+    assert agents.from_policy(model, "leyla", live=True).choose(Position("leyla")) in range(6)
+    with raises(InvalidArgument, "live", 1):
+        agents.from_policy(model, "leyla", live=odd(1))
 
 
 def test_a_policy_of_single_rounds_is_refused_before_the_first_game_of_a_match():

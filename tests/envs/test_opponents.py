@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import vector as vector_wrappers
 
 from mancala_env import IllegalMove, InvalidPosition, Position, agents, rulesets
-from mancala_env.agents import Agent
+from mancala_env.agents import Agent, InvalidSpec
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.envs import kernels
 from mancala_env.envs.gym import MancalaEnv
@@ -278,6 +278,21 @@ def test_opponents_are_drawn_by_weight_and_games_under_way_continue_against_whom
         for b, opponent in enumerate(before):
             assert duel.opponents[duel.met[b]] is (three if duel.done[b] else opponent)
         duel.set_opponents([three])
+
+
+def test_a_single_environment_meets_a_new_opponent_from_the_next_reset_on():
+    env = MancalaEnv("leyla", opponent="random")
+    env.set_opponent("minimax:1")
+    env.reset(seed=1)
+    env.set_opponent(["greedy", "minimax:2"])
+    assert env.opponent.spec == "minimax:1"
+    with raises(InvalidSpec, "gredy"):
+        env.set_opponent(["greedy", "gredy"])
+    met = set()
+    for _ in range(20):
+        env.reset()
+        met.add(env.opponent.spec)
+    assert met == {"greedy", "minimax:2"}
 
 
 START = "layli_goobalay 0,4,4,4,4,4/4,4,4,4,4,4 4-0 N"

@@ -6,15 +6,21 @@ from typing import Any
 import numpy as np
 import pytest
 from error_checks import raises
+from sb3_contrib import MaskablePPO
+from stable_baselines3 import DQN
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecMonitor
 
-from mancala_env import Position, rulesets
+from mancala_env import Position, agents, rulesets
+from mancala_env.agents import Agent, InvalidSpec
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.envs.drawing import seen_of
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.options import UnknownOption
-from mancala_env.envs.sb3 import MancalaVecEnv
+from mancala_env.envs.sb3 import MancalaVecEnv, SelfPlayCallback
+from mancala_env.errors import InvalidArgument
 from mancala_env.render.pixels import WIDTH, pixels_of
 
 
@@ -135,11 +141,128 @@ def test_attributes_and_methods_are_those_of_all_games():
     assert not envs.has_attr("nonsense")
     np.testing.assert_array_equal(envs.env_method("action_masks", indices=[2])[0], envs.action_masks()[2])
     assert len(envs.env_method("action_masks")) == 3
-    assert envs.env_method("position", 1) == [envs.position(1)]
+    assert envs.get_attr("position") == [envs.position(b) for b in range(3)]
+    assert envs.get_attr("seat", indices=[2, 0]) == [envs._duel.seats[2], envs._duel.seats[0]]
+    assert envs.get_attr("metadata", indices=[0])[0]["observation"] == "board"
     assert envs.env_is_wrapped(Monitor) == [True] * 3
     assert envs.env_is_wrapped(Monitor, indices=[0]) == [True]
     assert envs.env_is_wrapped(Monitor, indices=iter([0])) == [True]
     assert envs.env_is_wrapped(VecMonitor) == [False] * 3
+
+
+def test_an_opponent_that_is_set_plays_from_the_next_episode_of_each_game():
+    envs: Any = VecMonitor(MancalaVecEnv(16, "leyla", opponent="random", seed=0))
+    envs.set_attr("opponent", "greedy")
+    envs.reset()
+    assert {agent.spec for agent in envs.get_attr("opponent")} == {"greedy"}
+    envs.set_attr("opponent", ["random", "minimax:1"])
+    specs = [agent.spec for agent in envs.get_attr("opponent")]
+    assert specs == ["greedy"] * 16
+    has_ended = np.zeros(16, np.bool_)
+    while not has_ended.all():
+        has_ended |= envs.step(np.array(envs.env_method("action_masks")).argmax(axis=1))[2]
+        for ended, agent in zip(has_ended, envs.get_attr("opponent"), strict=True):
+            assert (agent.spec != "greedy") == ended
+    assert {agent.spec for agent in envs.get_attr("opponent")} == {"random", "minimax:1"}
+
+
+def test_the_same_games_follow_from_an_opponent_that_is_set_as_from_one_of_the_constructor():
+    made: Any = MancalaVecEnv(8, "leyla", opponent=["greedy", "minimax:2"], seed=3)
+    changed: Any = MancalaVecEnv(8, "leyla", seed=3)
+    assert changed.env_method("set_opponent", ["greedy", "minimax:2"]) == [None] * 8
+    np.testing.assert_array_equal(made.reset(), changed.reset())
+    for _ in range(30):
+        actions = made.action_masks().argmax(axis=1)
+        for one, other in zip(made.step(actions)[:3], changed.step(actions)[:3], strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("opponent", "kind"),
+    [("gredy", InvalidSpec), (agents.make("greedy", "gabata_i"), InvalidSpec), (3, InvalidArgument)],
+)
+def test_an_opponent_that_cannot_play_is_refused_and_the_present_one_stays(opponent, kind):
+    envs: Any = MancalaVecEnv(2, "leyla", opponent="greedy", seed=0)
+    envs.reset()
+    said = opponent.spec if isinstance(opponent, Agent) else opponent
+    with raises(kind, said):
+        envs.set_attr("opponent", opponent)
+    envs.reset()
+    assert [agent.spec for agent in envs.get_attr("opponent")] == ["greedy"] * 2
+
+
+def test_what_cannot_be_set_or_called_is_refused():
+    envs: Any = MancalaVecEnv(4, "leyla", seed=0)
+    for kind in (InvalidArgument, AttributeError):
+        with raises(kind, "nonsense", "opponent"):
+            envs.set_attr("nonsense", 3)
+        with raises(kind, "seat", "opponent"):
+            envs.set_attr("seat", "north")
+        with raises(kind, "position", "action_masks", "set_opponent"):
+            envs.env_method("position", 1)
+    assert not hasattr(envs, "nonsense")
+    with pytest.raises(AttributeError):
+        envs.get_attr("nonsense")
+    with raises(InvalidArgument, "opponent", 4, 2):
+        envs.set_attr("opponent", "greedy", indices=[0, 2])
+    with raises(InvalidArgument, "set_opponent", 4, 1):
+        envs.env_method("set_opponent", "greedy", indices=1)
+    envs.set_attr("opponent", "greedy", indices=range(4))
+    envs.reset()
+    assert envs.get_attr("opponent")[0].spec == "greedy"
+
+
+def learner_of(env: Any, **options: Any) -> MaskablePPO:
+    return MaskablePPO(
+        "MlpPolicy", env, n_steps=8, batch_size=64, n_epochs=1, seed=0, device="cpu", **options
+    )
+
+
+def test_a_learner_meets_frozen_copies_of_itself():
+    env: Any = MancalaVecEnv(8, "leyla", observation="afterstates", flatten=True, seed=0)
+    model = learner_of(VecMonitor(env), learning_rate=0.01)
+    callback = SelfPlayCallback(every=64, pool=3)
+    keys = []
+
+    class Watch(BaseCallback):
+        def _on_step(self) -> bool:
+            keys.append([agent.entrant for agent in callback.opponents])
+            return True
+
+    model.learn(320, callback=[callback, Watch()])
+    assert [agent.spec for agent in callback.opponents] == [f"MaskablePPO-{n}" for n in (192, 256, 320)]
+    assert len({key for some in keys for key in some}) == 6  # all copies differ, and none ever changes
+    assert set(env._duel.opponents[:3]) == set(callback.opponents)
+    met = {agent.spec for agent in env.get_attr("opponent")}
+    assert met & {f"MaskablePPO-{n}" for n in (128, 192, 256, 320)}
+    model.learn(64, callback=callback, reset_num_timesteps=False)
+    assert callback.opponents[-1].spec == "MaskablePPO-384"
+
+
+def test_a_learner_of_separate_environments_meets_copies_as_well():
+    kwargs = {"render_mode": None, "opponent": "greedy", "rounds": 2, "ruleset": "gabata_i"}
+    env = make_vec_env("mancala/Gabata-v0", n_envs=2, seed=0, env_kwargs=kwargs)
+    callback = SelfPlayCallback(every=100, pool=1)
+    learner_of(env).learn(16, callback=callback)
+    env.reset()
+    assert [agent.spec for agent in env.get_attr("opponent")] == ["MaskablePPO-0"] * 2
+
+
+def test_a_learner_without_masks_meets_copies_as_well():
+    env = MancalaVecEnv(4, "leyla", illegal="random", seed=0)
+    model = DQN("MlpPolicy", env, learning_starts=16, buffer_size=500, seed=0, device="cpu")
+    callback = SelfPlayCallback(every=40, pool=2)
+    model.learn(200, callback=callback)
+    assert [agent.spec for agent in callback.opponents] == ["DQN-160", "DQN-200"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [({"every": 0}, ("every", 0)), ({"pool": 0}, ("pool", 0)), ({"deterministic": 2}, ("deterministic", 2))],
+)
+def test_an_invalid_schedule_of_self_play_is_refused(wrong: Any, said):
+    with raises(InvalidArgument, *said):
+        SelfPlayCallback(**wrong)
 
 
 def test_games_are_seeded_apart_and_reset_again_from_the_seed():

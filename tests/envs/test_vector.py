@@ -10,13 +10,21 @@ import pytest
 from error_checks import raises
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
-from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
+from gymnasium.wrappers.vector import (
+    ClipReward,
+    DictInfoToList,
+    FlattenObservation,
+    NormalizeObservation,
+    RecordEpisodeStatistics,
+    TransformObservation,
+)
 
 from mancala_env import Batch, IllegalMove, Position, Ruleset, rulesets
 from mancala_env.agents import Agent, InvalidSpec
 from mancala_env.envs.families import FAMILIES
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
+from mancala_env.errors import InvalidArgument
 from mancala_env.observations import KINDS
 
 CUSTOM = Ruleset(name="narrow", row_width=3, seeds_per_hole=5, landing="uur", match="mirror")
@@ -43,6 +51,10 @@ def assert_same(one: Any, other: Any) -> None:
         assert one.keys() == other.keys()
         for key in one:
             assert_same(one[key], other[key])
+    elif isinstance(one, tuple) or (isinstance(one, np.ndarray) and one.dtype == object):
+        assert len(one) == len(other)
+        for own, its in zip(one, other, strict=True):
+            assert_same(own, its)
     elif isinstance(one, np.ndarray):
         assert one.dtype == other.dtype
         np.testing.assert_array_equal(one, other)
@@ -149,6 +161,40 @@ def test_it_returns_what_sync_vector_env_returns(gym_id, kind):
             infos = returned[-1]
         last[env] = [kinds(value) for value in returned]
     assert last[native] == last[sync]
+
+
+@pytest.mark.parametrize("most", [1, 6, 12])
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_episodes_are_truncated_as_sync_vector_env_truncates_them(mode, most):
+    """With limits below and about the length of an episode, games and infos equal Gymnasium's TimeLimit."""
+    options: Any = {"num_envs": 5, "opponent": "greedy", "seat": "random", "max_episode_steps": most}
+    native: Any = gymnasium.make_vec(IDS[1], autoreset_mode=mode, **options)
+    sync: Any = gymnasium.make_vec(
+        IDS[1], vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}, **options
+    )
+    assert native.spec is not None
+    assert native.spec.kwargs["max_episode_steps"] == most
+    rng, num_late, num_ended = np.random.default_rng(0), 0, 0
+    (seen, infos), wanted = native.reset(seed=3), sync.reset(seed=3)
+    assert_same((seen, infos), wanted)
+    ended = np.zeros(5, np.bool_)
+    for _ in range(60):
+        if mode == AutoresetMode.DISABLED and ended.any():
+            again: Any = {"reset_mask": ended}
+            (_, infos), wanted = native.reset(options=dict(again)), sync.reset(options=dict(again))
+            np.testing.assert_array_equal(native.unwrapped.action_masks(), wanted_masks(sync))
+        masks = native.unwrapped.action_masks()
+        actions = np.array([rng.choice(np.flatnonzero(mask)) if mask.any() else 0 for mask in masks])
+        stepped, wanted = native.step(actions), sync.step(actions)
+        assert_same(stepped, wanted)
+        ended = stepped[2] | stepped[3]
+        num_late, num_ended = num_late + (stepped[3] & ~stepped[2]).sum(), num_ended + stepped[2].sum()
+    assert num_late > 2
+    assert (num_ended > 5) == (most > 1)
+
+
+def wanted_masks(sync: Any) -> np.ndarray:
+    return np.stack([env.unwrapped.action_masks() for env in sync.envs])
 
 
 def test_the_seed_decides_everything():
@@ -327,6 +373,51 @@ def test_gymnasium_vector_wrappers_work():
     assert sum(info[b]["final_info"]["counts"]) == 48
 
 
+ANY_MODE = [mode.value for mode in AutoresetMode]
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "modes"),
+    [
+        (NormalizeObservation, ["NextStep"]),
+        (FlattenObservation, ["NextStep", "Disabled"]),
+        (lambda env: TransformObservation(env, np.abs), ["NextStep", "Disabled"]),
+        (lambda env: ClipReward(env, -0.5, 0.5), ANY_MODE),
+        (RecordEpisodeStatistics, ANY_MODE),
+        (DictInfoToList, ANY_MODE),
+    ],
+)
+def test_a_wrapper_works_or_names_the_mode_it_needs(wrapper, modes):
+    """The table of docs/environments.md."""
+    for mode in AutoresetMode:
+        inner = gymnasium.make_vec(IDS[0], num_envs=2, observation="replies", autoreset_mode=mode)
+        if mode.value not in modes:
+            with raises(InvalidArgument, "autoreset_mode", modes, mode.value):
+                wrapper(ClipReward(inner, -1, 1))  # the wrapper looks through others
+            continue
+        env: Any = wrapper(inner)
+        seen, _ = env.reset(seed=1)
+        for _ in range(30):
+            seen, _, terminations, _, _ = env.step(env.action_space.sample())
+            if mode == AutoresetMode.DISABLED and terminations.any():
+                env.reset(options={"reset_mask": terminations})
+        assert seen.shape == env.observation_space.shape
+
+
+def test_a_vector_env_meets_a_new_opponent_in_the_next_episode_of_a_game():
+    env = MancalaVectorEnv(4, "leyla", opponent="random", autoreset_mode="Disabled")
+    env.reset(seed=0)
+    env.set_opponent("greedy")
+    assert [agent.spec for agent in env.opponents] == ["greedy", "random"]
+    env.reset(options={"reset_mask": np.array([True, True, False, True])})
+    assert env._duel.met.tolist() == [0, 0, 1, 0]
+    with raises(InvalidSpec, "gredy"):
+        env.set_opponent("gredy")
+    env.reset()
+    env.set_opponent("greedy")
+    assert {env.opponents[i].spec for i in env._duel.met} == {"greedy"}
+
+
 def test_no_two_arrays_that_are_returned_share_memory():
     """A caller who edits one of them leaves the others as they are."""
 
@@ -377,6 +468,8 @@ def test_an_env_can_be_pickled_in_the_middle_of_episodes():
         ({"num_threads": 0}, ValueError, "num_threads"),
         ({"autoreset_mode": "Never"}, ValueError, ["SameStep", "NextStep", "Disabled", "Never"]),
         ({"autoreset_mode": None}, ValueError, ["SameStep", "NextStep", "Disabled", None]),
+        ({"max_episode_steps": 0}, ValueError, ["max_episode_steps", 1, 0]),
+        ({"max_episode_steps": 2.5}, ValueError, ["max_episode_steps", 1, 2.5]),
     ],
 )
 def test_wrong_arguments_are_named(options, error, message):

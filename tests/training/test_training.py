@@ -10,6 +10,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from checkpoints import identity_of, write_checkpoint
 from error_checks import names, raises
 from rich.console import Console
 from sb3_contrib import MaskablePPO
@@ -736,6 +738,46 @@ def test_no_plot_is_drawn_of_a_single_point() -> None:
     for plot, how in plots:
         assert how.startswith("How to read it: ")
         assert all(np.size(line.get_xdata()) > 1 for line in plot.axes[0].get_lines())
+
+
+def test_curves_start_at_zero_end_at_the_final_measurement_and_hide_behind_no_legend(tmp_path: Path) -> None:
+    config, _ = read_config(smoke(tmp_path))
+    folder = RunFolder.create(config)
+    updates = [
+        {"environment_steps": steps, "evaluation/random": 0.5, "evaluation/greedy": 0.9}
+        for steps in (2048, 4096)
+    ]  # fmt: skip
+    (folder.path / "metrics.jsonl").write_text("\n".join(map(json.dumps, updates)))
+    identity = replace(identity_of("layli_goobalay"), environment_steps=5000)
+    final = str(write_checkpoint(tmp_path / "final.zip", identity))
+    results = [
+        replace(play_matches("random", opponent, "layli_goobalay", games=4, seed=1), first=final)
+        for opponent in ("random", "greedy")
+    ]
+    drawn = []
+
+    def plots_of(*args: Any) -> list[Any]:
+        drawn.extend(strength(*args))
+        return drawn
+
+    strength = run_plots.strength
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_plots, "strength", plots_of)
+        run_report.write_page("Short", config, folder, results, run_report.Past([], None), None)
+    axes = drawn[0][0].axes[0]
+    lines = {line.get_label(): line.get_xydata().tolist() for line in axes.get_lines()}
+    assert lines == {
+        result.second: [[2048, before], [4096, before], [5000, result.win_rate]]
+        for result, before in zip(results, (0.5, 0.9), strict=True)
+    }
+    assert (axes.get_xlim()[0], axes.get_ylim()) == (0, (0, 1))
+    [losses, _] = run_plots.learning([{"environment_steps": n, "train/value_loss": 5 + n} for n in (7, 9)])[0]
+    assert (losses.axes[0].get_xlim()[0], losses.axes[0].get_ylim()[0]) == (0, 0)
+    axes.figure.canvas.draw()
+    legend = axes.get_legend()
+    assert legend.get_window_extent().x0 >= axes.get_window_extent().x1
+    ends = [lines[text.get_text()][-1][1] for text in legend.get_texts()]
+    assert ends == sorted(ends, reverse=True)
 
 
 def test_a_resumed_run_meets_the_same_pool_with_the_same_scores(tmp_path: Path) -> None:
