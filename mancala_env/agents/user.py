@@ -156,7 +156,7 @@ class UserAgentOptions(TypedDict, total=False):
 
 
 def from_function(
-    function: Callable[..., Any],
+    function: Callable[[Position], Any] | Callable[[np.ndarray, np.ndarray], Any],
     ruleset: str | Ruleset,
     *,
     observation: str | None = None,
@@ -183,11 +183,12 @@ def from_function(
     if not callable(function):
         raise InvalidArgument(f"from_function takes a function, not {function!r}")
     settings: dict[str, Any] = dict(options)
+    called: Any = function
     name = settings.pop("name", None) or str(getattr(function, "__name__", type(function).__name__))
     if observation is None:
-        return FunctionAgent(ruleset, function, name, **settings)
+        return FunctionAgent(ruleset, called, name, **settings)
     return PolicyAgent(
-        ruleset, lambda seen, legal, _: function(seen, legal), name, observation, rounds, **settings
+        ruleset, lambda seen, legal, _: called(seen, legal), name, observation, rounds, **settings
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 
-from mancala_env._util.checks import one_of
+from mancala_env._util.checks import cpu_array, one_of
 from mancala_env._util.command_line import MissingPackage, pip_command
 from mancala_env.agents import AgentLike
 from mancala_env.engine.episode import EpisodeSettings, Rounds, encode_episode
@@ -182,7 +182,9 @@ def first_seed(seed: int | None, generator: np.random.Generator) -> int:
 
 
 def as_scalar(action: Any) -> Any:
-    """Return the number in an array without axes; other actions are returned unchanged."""
+    """Return the number in an array without axes, of any library; other actions are returned unchanged."""
+    if not isinstance(action, np.ndarray) and hasattr(action, "__dlpack_device__"):
+        action = cpu_array("action", action)
     return action.item() if isinstance(action, np.ndarray) and action.ndim == 0 else action
 
 

@@ -18,7 +18,7 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from stable_baselines3.common.vec_env import VecEnv
 
-from mancala_env._util.checks import seed_of, whole
+from mancala_env._util.checks import cpu_array, seed_of, whole
 from mancala_env.engine.state import MOST_GAMES
 from mancala_env.envs import kernels
 from mancala_env.envs.drawing import seen_of, tiles_of
@@ -130,7 +130,7 @@ class MancalaVecEnv(GamesVecEnv):
 
     def step_async(self, actions: np.ndarray) -> None:
         """Store the actions of the next step, integers `[B]`."""
-        self._actions = np.array(actions)  # a copy: the caller may change the array before the step
+        self._actions = cpu_array("actions", actions).copy()  # a copy: the caller may change the array before the step
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Play the step, and return observations, rewards, dones and infos.

@@ -28,7 +28,7 @@ from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 
 
-class MancalaVectorEnv(VectorEnv):
+class MancalaVectorEnv(VectorEnv[np.ndarray, Any, np.ndarray]):
     """B games against an agent, all stepped together.
 
     ``gymnasium.make_vec("mancala/Leyla-v0", num_envs=B)`` makes it. Every game behaves like a

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 from gymnasium import spaces
 
-from mancala_env._util.checks import mask, one_of, truth, whole
+from mancala_env._util.checks import cpu_array, mask, one_of, truth, whole
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.jit.threads import num_threads_of, run_in_slices
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, encode, load
@@ -111,7 +111,8 @@ class Observer:
 
     def observe(self, games: np.ndarray, players: int | np.ndarray | None = None) -> np.ndarray:
         """Return observations of games, `[B, *shape]`; see :meth:`write` for arguments and errors."""
-        out = self.empty(len(games))
+        games = cpu_array("games", games)
+        out = self.empty(len(games) if games.ndim else 0)
         self.write(games, out, players=players)
         return out
 
@@ -141,7 +142,7 @@ class Observer:
         Raises:
             InvalidArgument: An array has another shape, type or layout. Nothing has been written.
         """
-        batch = len(games)
+        batch = len(games) if isinstance(games, np.ndarray) and games.ndim else 0
         _check_array("games", games, (batch, NUM_COLUMNS), (np.uint64,))
         _check_array("out", out, (batch, *self.shape), (self.dtype.type,))
         seen_by = np.full(batch, _TO_MOVE, np.int8)
@@ -187,7 +188,7 @@ def _write_legal(rules, games, players, wanted, legal, start, stop):
 
 def observe(ruleset: str | Ruleset, games: np.ndarray, players: int | np.ndarray | None = None) -> np.ndarray:
     """Return observations of the kind "board", float32 `[B, F]`; see :meth:`Observer.write`."""
-    return Observer(ruleset).observe(np.ascontiguousarray(games), players)
+    return Observer(ruleset).observe(games, players)
 
 
 def kinds_of(ruleset: str | Ruleset) -> tuple[ObservationKind, ...]:
