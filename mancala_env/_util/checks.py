@@ -1,5 +1,6 @@
 """Argument checks shared by the public API: arrays, whole numbers, choices, masks, seeds."""
 
+import reprlib
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -130,8 +131,7 @@ def refuse_swapped(call: str, ruleset: Any, other: Any) -> None:
     if not _is_ruleset(ruleset) and _is_ruleset(other):
         other = other.name if isinstance(other, Ruleset) else other
         raise InvalidArgument(
-            f"arguments are swapped: {ruleset!r} is given as the ruleset, and the ruleset {other!r} as "
-            f"another argument; write {call}"
+            f"arguments are swapped: {other!r} is a ruleset, and {reprlib.repr(ruleset)} is not; write {call}"
         )
 
 

@@ -157,6 +157,11 @@ def _explained(ruleset: Ruleset, state: State, reason: int) -> str:
 
 def check_array(games: Any) -> np.ndarray:
     """Return an array for kernels, uint64 `[B, NUM_COLUMNS]`; InvalidPosition for another shape or type."""
+    if isinstance(getattr(games, "games", None), np.ndarray):
+        name = type(games).__name__
+        raise InvalidPosition(
+            f"games must be uint64 of shape (B, {NUM_COLUMNS}), not {name}; give its .games"
+        )
     array = cpu_array("games", games)
     if array.ndim != 2 or array.shape[1] != NUM_COLUMNS or array.dtype != np.uint64:
         found = f"{array.dtype} of shape {array.shape}" if array.ndim else type(games).__name__

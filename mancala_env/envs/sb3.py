@@ -18,7 +18,7 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from stable_baselines3.common.vec_env import VecEnv
 
-from mancala_env._util.checks import cpu_array, seed_of, whole
+from mancala_env._util.checks import cpu_array, refuse_swapped, seed_of, whole
 from mancala_env.engine.state import MOST_GAMES
 from mancala_env.envs import kernels
 from mancala_env.envs.drawing import seen_of, tiles_of
@@ -91,6 +91,7 @@ class MancalaVecEnv(GamesVecEnv):
 
                 Algorithms without action masks learn with ``illegal="random"``.
         """
+        refuse_swapped("MancalaVecEnv(num_envs, ruleset)", ruleset, num_envs)
         if (render_mode := options.get("render_mode")) not in (None, "rgb_array"):
             raise UnknownRenderMode(f"render_mode must be None or 'rgb_array', not {render_mode!r}")
         known = ("num_envs", "ruleset", "seed", "num_threads", *OpponentOptions.__annotations__)
@@ -130,7 +131,9 @@ class MancalaVecEnv(GamesVecEnv):
 
     def step_async(self, actions: np.ndarray) -> None:
         """Store the actions of the next step, integers `[B]`."""
-        self._actions = cpu_array("actions", actions).copy()  # a copy: the caller may change the array before the step
+        self._actions = cpu_array(
+            "actions", actions
+        ).copy()  # a copy: the caller may change the array before the step
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Play the step, and return observations, rewards, dones and infos.

@@ -8,7 +8,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from mancala_env._util.checks import is_whole, mask, seed_of, whole
+from mancala_env._util.checks import is_whole, mask, refuse_swapped, seed_of, whole
 from mancala_env.agents import Agent
 from mancala_env.engine.state import MOST_GAMES
 from mancala_env.envs import kernels
@@ -74,6 +74,7 @@ class MancalaVectorEnv(VectorEnv[np.ndarray, Any, np.ndarray]):
             num_threads: CPU threads; None uses every core that this process may use.
             options: As there. Draws are separate for each game.
         """
+        refuse_swapped("MancalaVectorEnv(num_envs, ruleset)", ruleset, num_envs)
         own = ("num_envs", "ruleset", "game", "autoreset_mode", "num_threads")
         known = (*own, *OpponentOptions.__annotations__)
         checked = EnvOptions.checked(options, known, ruleset, game)

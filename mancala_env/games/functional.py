@@ -133,6 +133,7 @@ def step(
         NoValueNetwork: The observation is "values", and no value network of the ruleset is bundled.
         InvalidArgument: Another argument is invalid, or an array is not on the CPU.
     """
+    refuse_swapped("step(ruleset, games, actions)", ruleset, games)
     ruleset, settings = lookup(ruleset), encode_episode(rounds, reward=reward)
     loses = one_of("illegal", illegal, ("raise", "lose")) == "lose"
     observer = _observer(ruleset, one_of("observation", observation, KINDS), ruleset.num_actions(rounds))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mancala_env._util.checks import cpu_array, is_whole, several, truth, whole
+from mancala_env._util.checks import cpu_array, is_whole, refuse_swapped, several, truth, whole
 from mancala_env.engine import coordinates, single_game, validation
 from mancala_env.engine import state as columns
 from mancala_env.engine.state import NO_PLAYER, NORTH, PLAYERS, SOUTH, State, encode, unpack
@@ -126,6 +126,7 @@ class Position:
             InvalidRuleset: The ruleset is unknown.
             InvalidPosition: The array has another shape or type, or the position is impossible.
         """
+        refuse_swapped("Position.from_games(ruleset, games)", ruleset, games)
         ruleset, array = lookup(ruleset), cpu_array("games", games)
         if array.ndim != 2 or not is_whole(b) or not -len(array) <= b < len(array):
             raise InvalidPosition(f"index {b!r} is out of range for games of shape {array.shape}")
