@@ -1,6 +1,6 @@
 """JAX and mctx: Gumbel MuZero over the true game, through `jax.pure_callback`, then win rates.
 
-The argument is the number of games against each opponent.
+The argument is the number of steps of a search, over all games: each game gets SIMULATIONS of them.
 """
 
 import sys
@@ -18,7 +18,7 @@ RULESET, SIMULATIONS = "leyla", 32
 
 
 def to_jax(now):
-    """Return a TimeStep with games as uint32 `[B, 32]`: by default JAX has no 64-bit integers."""
+    """Return a TimeStep with games as uint32 `[B, 32]`, because JAX uses 32-bit integers by default."""
     return now._replace(games=now.games.view(np.uint32))
 
 
@@ -90,7 +90,7 @@ def play(opponent, num_games):
 
 
 if __name__ == "__main__":
-    num_games = int(sys.argv[1]) if len(sys.argv) > 1 else 256
+    num_games = (int(sys.argv[1]) if len(sys.argv) > 1 else 8192) // SIMULATIONS
     for name in ("random", "greedy"):
         rate, speed = play(agents.make(name, RULESET, seed=1), num_games)
         print(f"{speed:,.0f} steps/s\n{name} {rate:.3f}")

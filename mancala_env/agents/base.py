@@ -134,7 +134,7 @@ class Agent(ABC):
         return self._rng.integers(0, 2**64, size, dtype=np.uint64)
 
     def __repr__(self) -> str:
-        """Return a call that makes the agent again; in angle brackets if there is none."""
+        """Return a call that makes the agent again, or a description in angle brackets."""
         if not self.is_from_spec:
             return f"<{type(self).__name__} {self.spec!r} for {self.ruleset.name}>"
         ruleset = self.ruleset.name if self.ruleset.name in names() else self.ruleset

@@ -6,6 +6,7 @@ GIL and write into preallocated arrays.
 
 from collections import namedtuple
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from threading import Event
 from typing import Any, Literal
 
@@ -381,6 +382,12 @@ class Batch:
         """Write the observations of kinds that the step kernel cannot write."""
         if self._outputs.observation is None:
             self.observer.write(self.games, self.observation, where=wanted, num_threads=self.num_threads)
+
+    def copy(self) -> "Batch":
+        """Return an independent copy, with the same random generators."""
+        return deepcopy(self)
+
+    __copy__ = copy
 
     def __repr__(self) -> str:
         return f"Batch({self.ruleset.name!r}, num_games={self.num_games}, rounds={self.rounds!r})"

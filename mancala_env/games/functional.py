@@ -42,7 +42,7 @@ class TimeStep(NamedTuple):
         observation: float32 `[B, F]`, or int16 `[B, A, G]`, of the player to move; see
             :mod:`mancala_env.observations`.
         rewards: float32 `[B, 2]`, rewards of South and North where this step ended the episode, otherwise 0.
-        reward: float32 `[B]`, reward of the player who has just moved.
+        reward: float32 `[B]`, reward of the player who moved in this step.
         is_over: bool `[B]`, whether the episode is over, since this step or earlier.
         is_truncated: bool `[B]`, whether this step ended a match at the limit of 1,000 rounds (RULES 5.4).
         counts: int16 `[B, 2]`, counts of South and North after the turn.

@@ -17,7 +17,7 @@ from mancala_env.games.set_up import set_up
 from mancala_env.render.scene import Scene, describe
 from mancala_env.render.svg import Theme, animated, check_look, svg_of
 from mancala_env.render.text import draw
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, lookup, names
 
 
 class Turn(NamedTuple):
@@ -349,7 +349,8 @@ class Position:
         return self.ruleset, self._games.tobytes()
 
     def __repr__(self) -> str:
-        return f"Position.from_text({self.to_text()!r})"
+        own = "" if self.ruleset.name in names() else f", {self.ruleset!r}"
+        return f"Position.from_text({self.to_text()!r}{own})"
 
     def to_svg(
         self,
