@@ -159,8 +159,9 @@ def _entrants(
     specs: AgentLike | Sequence[AgentLike], ruleset: Ruleset, options: EvaluationOptions
 ) -> list[Entrant]:
     """Make the agents to evaluate, which must be distinct and give something to measure."""
-    is_one = isinstance(specs, AgentLike) or maker_hint(specs)  # a model or a function gets a better error
-    given = [specs] if is_one else several("specs", specs, "agents, one or more")
+    # A model or a function gets the error that names its maker.
+    is_one = isinstance(specs, AgentLike) or maker_hint(specs)
+    given: list[Any] = [specs] if is_one else several("specs", specs, "agents, one or more")
     if not given:
         raise InvalidMatch("specs must name at least one agent, not an empty list")
     if len(given) < 2 and not (options.ladder or options.regret or options.own_games):

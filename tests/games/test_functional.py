@@ -158,7 +158,7 @@ def test_invalid_arguments_are_refused():
             mancala_env.step("leyla", games, actions)
     for option in ("rounds", "reward", "illegal", "observation", "num_threads"):
         with raises(InvalidArgument, option, "'no'"):
-            mancala_env.step("leyla", games, [0, 0], **{option: "no"})
+            mancala_env.step("leyla", games, [0, 0], **{option: "no"})  # pyright: ignore[reportArgumentType]
     with raises(InvalidArgument, "'leyla'", 2, "num_games"):
         mancala_env.start(2, "leyla")  # pyright: ignore[reportArgumentType]
 

@@ -1,5 +1,7 @@
 """Public functions accept arrays of NumPy, torch and JAX on the CPU, and refuse those of other devices."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -119,9 +121,10 @@ def test_an_array_that_jax_traces_is_refused():
 @pytest.mark.skipif(not hasattr(first_impossible, "signatures"), reason="the JIT is off")
 def test_a_read_only_array_compiles_no_kernel_again():
     mancala_env.step("leyla", GAMES, [0, 0, 0], illegal="lose")
-    before = len(first_impossible.signatures)
+    kernel: Any = first_impossible
+    before = len(kernel.signatures)
     games = GAMES[::-1].copy()
     games.flags.writeable = False
     mancala_env.step("leyla", games, [0, 0, 0], illegal="lose")
     mancala_env.step("leyla", GAMES[::-1], [0, 0, 0], illegal="lose")
-    assert len(first_impossible.signatures) == before
+    assert len(kernel.signatures) == before
