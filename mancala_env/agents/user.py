@@ -184,7 +184,7 @@ def from_function(
     refuse_swapped("agents.from_function(function, ruleset)", ruleset, function)
     if not callable(function):
         raise InvalidArgument(f"from_function takes a function, not {function!r}{maker_hint(function)}")
-    _check_signature(function, "a Position" if observation is None else "observations and legal actions")
+    _check_signature(function, *(["position"] if observation is None else ["observations", "legal actions"]))
     settings: dict[str, Any] = dict(options)
     called: Any = function
     name = settings.pop("name", None) or str(getattr(function, "__name__", type(function).__name__))
@@ -195,18 +195,17 @@ def from_function(
     )
 
 
-def _check_signature(function: Callable[..., Any], given: str) -> None:
-    """Raise InvalidArgument if a function does not take what an agent gives it."""
-    num_arguments = 1 if given == "a Position" else 2
+def _check_signature(function: Callable[..., Any], *given: str) -> None:
+    """Raise InvalidArgument if a function does not take the arguments that an agent gives it."""
     try:
         signature = inspect.signature(function)
     except ValueError:  # a builtin without a signature
         return
     try:
-        signature.bind(*[None] * num_arguments)
+        signature.bind(*given)
     except TypeError as error:
         raise InvalidArgument(
-            f"{function!r} must take {given}: {error}; observation= decides what the function takes"
+            f"{function!r} must take the arguments {', '.join(given)}: {error}; observation= decides which"
         ) from None
 
 

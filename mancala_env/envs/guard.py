@@ -2,7 +2,8 @@
 
 ``OrderEnforcingWrapper(AssertOutOfBoundsWrapper(TerminateIllegalWrapper(env)))`` passes every attribute
 through three ``__getattr__`` calls, which take longer than 100 turns of the engine. :class:`Guard` behaves
-the same, with the same warnings and errors, but uses properties.
+the same, with the same warnings and errors, but uses properties. The error for an action outside the action
+space also names the action, and is an IllegalMove.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -123,8 +123,7 @@ def evaluate(
     opening_set, turns = openings_to_evaluate(chosen.opening_set, ruleset, chosen.opening_turns)
     names, seed = tuple(one.name for one in entrants), whole("seed", chosen.seed, 0)
     found = Evaluation(ruleset.name, names, [], None, [], notes, [], opening_set, turns, chosen.rounds, seed)
-    tell = chosen.measured or ignored
-    record_errors: list[OSError] = []
+    tell, record_errors = chosen.measured or ignored, list[OSError]()
     if pairings:
         rated = partial(_with_matches, found, fixed, record_errors)
         matches = play_pairings(
