@@ -16,6 +16,7 @@ from mancala_env.envs.families import register as _register_gymnasium_ids
 from mancala_env.errors import IllegalMove, InvalidPosition, InvalidRuleset, MancalaError
 from mancala_env.games import records
 from mancala_env.games.batch import Batch
+from mancala_env.games.functional import TimeStep, start, step
 from mancala_env.games.position import Position, Turn
 from mancala_env.rulesets import Ruleset
 from mancala_env.version import __version__
@@ -28,10 +29,13 @@ __all__ = [
     "MancalaError",
     "Position",
     "Ruleset",
+    "TimeStep",
     "Turn",
     "__version__",
     "records",
     "rulesets",
+    "start",
+    "step",
 ]
 
 # `from mancala_env.records import read_games` works as well; the package itself is in games.

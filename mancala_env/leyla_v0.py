@@ -14,9 +14,8 @@ South   6    1    7    2    6    6    store 0
 
 from typing import Unpack
 
-from pettingzoo import AECEnv
-
 from mancala_env.envs.aec import MancalaAEC
+from mancala_env.envs.guard import Guard
 from mancala_env.envs.options import GameOptions
 from mancala_env.rulesets import Ruleset
 
@@ -46,6 +45,6 @@ class raw_env(MancalaAEC):
     metadata = MancalaAEC.metadata | {"name": "leyla_v0"}
 
 
-def env(ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> AECEnv:
+def env(ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> Guard:
     """Make the environment; see :meth:`mancala_env.envs.aec.MancalaAEC.make`."""
     return raw_env.make(ruleset, **options)

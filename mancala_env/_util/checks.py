@@ -1,11 +1,16 @@
-"""Argument checks shared by the public API: whole numbers, choices, masks, seeds."""
+"""Argument checks shared by the public API: arrays, whole numbers, choices, masks, seeds."""
 
+import reprlib
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 from mancala_env.errors import IllegalMove, InvalidArgument
+from mancala_env.rulesets import Ruleset, names
+
+# DLPack's codes of memory that the CPU can read: its own, and pinned memory of CUDA and ROCm.
+_CPU_MEMORY = (1, 3, 11)
 
 _Number = TypeVar("_Number", int, float)
 
@@ -66,17 +71,71 @@ def whole_actions(start: str, actions: Any, size: int) -> np.ndarray:
 
     If they are not `size` integers, raise IllegalMove with a message that begins with `start`.
     """
-    array = np.asarray(actions)
+    array = cpu_array("actions", actions)
     if array.shape != (size,) or not np.issubdtype(array.dtype, np.integer):
         raise IllegalMove(f"{start} {size} integers, not {array.dtype} of shape {array.shape}")
-    return np.ascontiguousarray(array, np.int64)
+    return array.astype(np.int64, copy=False)
 
 
 def mask(name: str, value: Any, size: int) -> np.ndarray:
     """Return a mask as bool `[size]`; raise InvalidArgument for another shape or type, such as indices."""
-    array = np.asarray(value)
+    array = cpu_array(name, value)
     if array.shape != (size,) or array.dtype != np.bool_:
         raise InvalidArgument(
             f"{name} must be {size} values of type bool, not {array.dtype} of shape {array.shape}"
         )
-    return np.ascontiguousarray(array)
+    return array
+
+
+def cpu_array(name: str, value: Any) -> np.ndarray:
+    """Return an array of NumPy, torch, JAX or another library as a NumPy array for kernels.
+
+    The result is contiguous and writable, because numba compiles a kernel again for other arrays. It shares
+    the memory of `value` if possible. Other values, such as lists, are passed to ``np.asarray``.
+
+    Raises:
+        InvalidArgument: The array is in the memory of another device, or JAX traces it.
+    """
+    if type(value) is np.ndarray and value.flags.carray:  # what np.require returns, but faster
+        return value
+    if not isinstance(value, np.ndarray):
+        if any(kind.__name__ == "Tracer" for kind in type(value).__mro__):
+            raise InvalidArgument(
+                f"{name} must be an array of numbers, not {value!r} inside a JAX transformation; call the "
+                "function through jax.pure_callback, as docs/examples/jax_mctx.py does"
+            )
+        if hasattr(value, "__dlpack_device__"):
+            value = _from_dlpack(name, value)
+    return np.require(value, requirements=["C", "W", "E"])
+
+
+def _from_dlpack(name: str, value: Any) -> Any:
+    """Return an array of another library as a NumPy array; NumPy converts what DLPack cannot describe."""
+    if hasattr(value, "detach"):  # a torch tensor with a gradient
+        value = value.detach()
+    if value.__dlpack_device__()[0] not in _CPU_MEMORY:
+        device = getattr(value, "device", "another device")
+        raise InvalidArgument(
+            f"{name} must be an array on the CPU, not on {device}; move it with .cpu() (torch) or "
+            "jax.device_get() (JAX)"
+        )
+    try:
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError):
+        return np.asarray(value)
+
+
+def refuse_swapped(call: str, ruleset: Any, other: Any) -> None:
+    """Raise InvalidArgument if `other` is a ruleset, and the argument `ruleset` is not.
+
+    `call` shows the right order, such as "Batch(ruleset, num_games)".
+    """
+    if not _is_ruleset(ruleset) and _is_ruleset(other):
+        other = other.name if isinstance(other, Ruleset) else other
+        raise InvalidArgument(
+            f"arguments are swapped: {other!r} is a ruleset, and {reprlib.repr(ruleset)} is not; write {call}"
+        )
+
+
+def _is_ruleset(value: Any) -> bool:
+    return isinstance(value, Ruleset) or (isinstance(value, str) and value in names())

@@ -12,7 +12,7 @@ from mancala_env.engine.state import END_COLUMN, RUNNING, encode
 from mancala_env.engine.validation import check_array, check_games
 from mancala_env.errors import IllegalMove, MancalaError
 from mancala_env.games.position import Position, check_position
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, lookup, names
 
 
 class InvalidSpec(MancalaError):
@@ -46,6 +46,8 @@ class Agent(ABC):
         num_threads: CPU threads it may use.
     """
 
+    is_from_spec = False
+    """Whether :func:`make` makes the same agent from `spec` again."""
     _given_seeds: np.ndarray | None = None
 
     def __init__(
@@ -132,4 +134,8 @@ class Agent(ABC):
         return self._rng.integers(0, 2**64, size, dtype=np.uint64)
 
     def __repr__(self) -> str:
-        return f"agents.make({self.spec!r}, {self.ruleset.name!r})"
+        """Return a call that makes the agent again, or a description in angle brackets."""
+        if not self.is_from_spec:
+            return f"<{type(self).__name__} {self.spec!r} for {self.ruleset.name}>"
+        ruleset = self.ruleset.name if self.ruleset.name in names() else self.ruleset
+        return f"agents.make({self.spec!r}, {ruleset!r})"

@@ -12,6 +12,7 @@ import hashlib
 import importlib
 import math
 import re
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from mancala_env._util.archives import run_folder_hint
+from mancala_env._util.checks import refuse_swapped
 from mancala_env._util.package_data import bundled_file_for_options, rulesets_with
 from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents.base import Agent, InvalidSpec
@@ -190,7 +192,9 @@ class Spec:
         if isinstance(text, Spec):
             return text
         if not isinstance(text, str):
-            raise InvalidSpec(f"a spec is a text, such as 'random' or 'minimax:6', not {text!r}")
+            raise InvalidSpec(
+                f"a spec is a text, such as 'random' or 'minimax:6', not {text!r}{maker_hint(text)}"
+            )
         name, colon, rest = text.partition(":")
         if name == _CHECKPOINT or name not in _KINDS:
             return cls._of_path(text)
@@ -343,6 +347,18 @@ def _refuse_folder(path: str) -> None:
         raise InvalidSpec(wrong)
 
 
+def maker_hint(value: Any) -> str:
+    """Return the part of a message that names the function that makes an agent of a value, or ""."""
+    torch = sys.modules.get("torch")
+    if isinstance(value, type):
+        return "; give an instance, not the class"
+    if hasattr(value, "predict") or (torch is not None and isinstance(value, torch.nn.Module)):
+        return "; agents.from_policy(model, ruleset) makes an agent of a model"
+    if callable(value):
+        return "; agents.from_function(function, ruleset) makes an agent of a function"
+    return ""
+
+
 def _hash_of(name: str) -> str:
     try:
         with Path(name).open("rb") as file:
@@ -394,6 +410,7 @@ def make(
         NoTrainedNetwork, NoMatchValues: None are bundled for the ruleset.
         InvalidRuleset: The ruleset is unknown.
     """
+    refuse_swapped("agents.make(spec, ruleset)", ruleset, spec)
     ruleset = lookup(ruleset)
     if isinstance(spec, Agent):
         if spec.ruleset != ruleset:
@@ -405,4 +422,5 @@ def make(
     parsed = parsed.on(ruleset)
     agent = built(ruleset, *parsed._parts, spec=str(spec), seed=seed, num_threads=num_threads)
     agent.filed_as = parsed.identity
+    agent.is_from_spec = True
     return agent

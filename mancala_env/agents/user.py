@@ -18,13 +18,14 @@ import runpy
 import sys
 from collections.abc import Callable
 from os.path import isfile
+from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from mancala_env._util.checks import is_whole, one_of, truth, whole_actions
+from mancala_env._util.checks import is_whole, one_of, refuse_swapped, truth, whole_actions
 from mancala_env.agents.base import Agent, AgentSettings, InvalidSpec
-from mancala_env.agents.registry import kind_named
+from mancala_env.agents.registry import kind_named, maker_hint
 from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.turn import first_illegal
@@ -157,7 +158,7 @@ class UserAgentOptions(TypedDict, total=False):
 
 
 def from_function(
-    function: Callable[..., Any],
+    function: Callable[[Position], Any] | Callable[[np.ndarray, np.ndarray], Any],
     ruleset: str | Ruleset,
     *,
     observation: str | None = None,
@@ -181,15 +182,32 @@ def from_function(
         InvalidRuleset: The ruleset is unknown.
         NoValueNetwork: The observation is "values", and no value network is bundled for the ruleset.
     """
+    refuse_swapped("agents.from_function(function, ruleset)", ruleset, function)
     if not callable(function):
-        raise InvalidArgument(f"from_function takes a function, not {function!r}")
+        raise InvalidArgument(f"from_function takes a function, not {function!r}{maker_hint(function)}")
+    _check_signature(function, *(["position"] if observation is None else ["observations", "legal actions"]))
     settings: dict[str, Any] = dict(options)
+    called: Any = function
     name = settings.pop("name", None) or str(getattr(function, "__name__", type(function).__name__))
     if observation is None:
-        return FunctionAgent(ruleset, function, name, **settings)
+        return FunctionAgent(ruleset, called, name, **settings)
     return PolicyAgent(
-        ruleset, lambda seen, legal, _: function(seen, legal), name, observation, rounds, **settings
+        ruleset, lambda seen, legal, _: called(seen, legal), name, observation, rounds, **settings
     )
+
+
+def _check_signature(function: Callable[..., Any], *given: str) -> None:
+    """Raise InvalidArgument if a function does not take the arguments that an agent gives it."""
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # a builtin without a signature
+        return
+    try:
+        signature.bind(*given)
+    except TypeError as error:
+        raise InvalidArgument(
+            f"{function!r} must take the arguments {', '.join(given)}: {error}; observation= decides which"
+        ) from None
 
 
 def from_policy(
@@ -230,6 +248,7 @@ def from_policy(
             invalid.
         InvalidSpec: The model was trained on observations of another shape.
     """
+    refuse_swapped("agents.from_policy(model, ruleset)", ruleset, model)
     settings: dict[str, Any] = dict(options)
     name = settings.pop("name", None) or type(model).__name__
     deterministic, live = truth("deterministic", deterministic), truth("live", live)
@@ -250,10 +269,11 @@ def _policy_of(model: Any, deterministic: bool, live: bool) -> tuple[Choose, Any
     if torch is not None and isinstance(model, torch.nn.Module) and not hasattr(model, "predict"):
         model = model if live else _frozen(model)
         return _choose_by_logits(model, deterministic), model
-    if not callable(getattr(model, "predict", None)):
+    if isinstance(model, str | Path):
+        raise InvalidArgument(f"from_policy takes a model, not the path {model!s}; load the model first")
+    if isinstance(model, type) or not callable(getattr(model, "predict", None)):
         raise InvalidArgument(
-            f"from_policy takes a Stable-Baselines3 model or a torch module, not {model!r}; "
-            "agents.from_function takes a function"
+            f"from_policy takes a Stable-Baselines3 model or a torch module, not {model!r}{maker_hint(model)}"
         )
     model = model if live else _frozen(model)
     module = getattr(model, "policy", None)

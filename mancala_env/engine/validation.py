@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mancala_env._util.checks import cpu_array
 from mancala_env.engine.board import num_bits, seeds_within
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.jit.decorator import kernel
@@ -155,8 +156,13 @@ def _explained(ruleset: Ruleset, state: State, reason: int) -> str:
 
 
 def check_array(games: Any) -> np.ndarray:
-    """Return an array that is uint64 `[B, NUM_COLUMNS]`; raise InvalidPosition for another shape or type."""
-    array = np.asarray(games)
+    """Return an array for kernels, uint64 `[B, NUM_COLUMNS]`; InvalidPosition for another shape or type."""
+    if isinstance(getattr(games, "games", None), np.ndarray):
+        name = type(games).__name__
+        raise InvalidPosition(
+            f"games must be uint64 of shape (B, {NUM_COLUMNS}), not {name}; give its .games"
+        )
+    array = cpu_array("games", games)
     if array.ndim != 2 or array.shape[1] != NUM_COLUMNS or array.dtype != np.uint64:
         found = f"{array.dtype} of shape {array.shape}" if array.ndim else type(games).__name__
         raise InvalidPosition(f"games must be uint64 of shape (B, {NUM_COLUMNS}), not {found}")
@@ -170,7 +176,7 @@ def check_games(ruleset: Ruleset, games: np.ndarray, rows: np.ndarray | None = N
         InvalidPosition: The array has another shape or type, or a game is impossible; the message names the
             game, by its number in `rows` or from 0 to B-1, and the reason.
     """
-    array = np.ascontiguousarray(check_array(games))
+    array = check_array(games)
     b, wrong = first_impossible(encode(ruleset), array)
     if b >= 0:
         name = b if rows is None else rows[b]

@@ -121,11 +121,11 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
         }
 
     @classmethod
-    def make(cls, ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> AECEnv:
+    def make(cls, ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> Guard:
         """Make the environment, guarded like PettingZoo's classic games.
 
         An illegal action loses the episode: reward -1, 0 for the other agent, and a warning. An action
-        outside the action space is an AssertionError.
+        outside the action space raises an IllegalMove, which is an AssertionError too.
         """
         return Guard(cls(ruleset, **options))
 
@@ -140,7 +140,7 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
         """Return an agent's observation space, the same object at each call."""
         return self.observation_spaces[agent]  # pyright: ignore[reportReturnType]
 
-    def action_space(self, agent: str) -> spaces.Discrete:
+    def action_space(self, agent: str) -> "spaces.Discrete[Any]":
         """Return an agent's action space, the same object at each call."""
         return self.action_spaces[agent]  # pyright: ignore[reportReturnType]
 

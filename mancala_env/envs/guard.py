@@ -2,15 +2,22 @@
 
 ``OrderEnforcingWrapper(AssertOutOfBoundsWrapper(TerminateIllegalWrapper(env)))`` passes every attribute
 through three ``__getattr__`` calls, which take longer than 100 turns of the engine. :class:`Guard` behaves
-the same, with the same warnings and errors, but uses properties.
+the same, with the same warnings and errors, but uses properties. The error for an action outside the action
+space also names the action, and is an IllegalMove.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gymnasium import spaces
 from pettingzoo.utils.env_logger import EnvLogger
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from mancala_env._util.checks import is_whole
+from mancala_env.envs.options import as_scalar
+from mancala_env.errors import IllegalMove
+
+if TYPE_CHECKING:
+    from mancala_env.envs.aec import MancalaAEC
 
 _ILLEGAL_REWARD = -1.0
 
@@ -36,17 +43,30 @@ def _is_in(space: Any, action: Any) -> bool:
     return not isinstance(action, bool) and space.contains(action)
 
 
-class Guard(OrderEnforcingWrapper):
+class ActionOutOfRange(IllegalMove, AssertionError):
+    """An action outside the action space; an AssertionError, as PettingZoo's own wrapper raises."""
+
+
+class Guard(OrderEnforcingWrapper[str, Any, Any]):
     """Wrapper that checks the order of calls, and ends the episode with a loss at an illegal action."""
 
-    agents = _of_the_env("agents")
-    agent_selection = _of_the_env("agent_selection")
-    rewards = _of_the_env("rewards")
-    terminations = _of_the_env("terminations")
-    truncations = _of_the_env("truncations")
-    infos = _of_the_env("infos")
+    env: "MancalaAEC"  # pyright: ignore[reportIncompatibleVariableOverride]
+    agents: list[str] = _of_the_env("agents")
+    agent_selection: str = _of_the_env("agent_selection")
+    rewards: dict[str, float] = _of_the_env("rewards")
+    terminations: dict[str, bool] = _of_the_env("terminations")
+    truncations: dict[str, bool] = _of_the_env("truncations")
+    infos: dict[str, dict[str, Any]] = _of_the_env("infos")
     num_agents: Any = _of_the_env("num_agents")
     _cumulative_rewards = _of_the_env("_cumulative_rewards")
+
+    @property
+    def unwrapped(self) -> "MancalaAEC":
+        """The environment without this wrapper."""
+        return self.env
+
+    def action_space(self, agent: str) -> "spaces.Discrete[Any]":
+        return self.env.action_space(agent)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         self.env.reset(seed=seed, options=options)
@@ -66,7 +86,13 @@ class Guard(OrderEnforcingWrapper):
         if action is None and is_over:
             env._was_dead_step(action)
             return
-        assert _is_in(env.action_spaces[agent], action), "action is not in action space"
+        if type(action) is not int:
+            action = as_scalar(action)
+        if not _is_in(space := env.action_spaces[agent], action):
+            raise ActionOutOfRange(
+                f"action {action!r} is not in the action space of {agent}: choose from 0 to {space.n - 1}, "
+                "or None once the agent's episode is over"
+            )
         if is_over:
             env._was_dead_step(action)
         elif env._is_legal(agent, action):

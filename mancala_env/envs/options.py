@@ -8,14 +8,15 @@ from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 
-from mancala_env._util.checks import one_of
+from mancala_env._util.checks import cpu_array, one_of
 from mancala_env._util.command_line import MissingPackage, pip_command
 from mancala_env.agents import AgentLike
+from mancala_env.agents.registry import kind_named, maker_hint
 from mancala_env.engine.episode import EpisodeSettings, Rounds, encode_episode
 from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.validation import check_running
 from mancala_env.envs.families import ruleset_of
-from mancala_env.errors import InvalidArgument, InvalidPosition, did_you_mean
+from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition, InvalidRuleset, did_you_mean
 from mancala_env.games.position import Position
 from mancala_env.observations import ObservationKind, Observer
 from mancala_env.rulesets import Ruleset
@@ -30,6 +31,13 @@ RENDER_MODES = ("ansi", "svg", "rgb_array", "human")
 _NEEDS = {
     "rgb_array": [("PIL", "pillow", "render")],
     "human": [("PIL", "pillow", "window"), ("pygame", "pygame-ce", "window")],
+}
+
+
+# Arguments that only other environments have.
+_ELSEWHERE = {
+    "opponent": "this environment is for two learners; gymnasium.make and MancalaVecEnv take an opponent",
+    "num_envs": "gymnasium.make_vec and MancalaVecEnv play several games",
 }
 
 
@@ -114,6 +122,8 @@ class EnvOptions:
     ) -> "EnvOptions":
         """Return the options from the keywords of a constructor whose arguments are `known`."""
         refuse_unknown("unexpected keyword argument", keywords, known)
+        if isinstance(ruleset, str) and kind_named(ruleset.partition(":")[0]) is not None:
+            raise InvalidRuleset(f"{ruleset!r} is an agent, not a ruleset")
         return cls(ruleset=ruleset_of(game, ruleset), **keywords)
 
     def __post_init__(self) -> None:
@@ -123,8 +133,9 @@ class EnvOptions:
         one_of("illegal", self.illegal, get_args(Illegal))
         for opponent in self.opponents:
             if not isinstance(opponent, AgentLike):
+                hint = maker_hint(opponent)
                 raise InvalidArgument(
-                    f"opponent must be an agent or its spec, such as 'random', not {opponent!r}"
+                    f"opponent must be an agent or its spec, such as 'random', not {opponent!r}{hint}"
                 )
 
     @property
@@ -163,7 +174,7 @@ def refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> Non
     names = tuple(known)
     for name in given:
         if name not in names:
-            hint = did_you_mean(name, names)
+            hint = f" ({_ELSEWHERE[name]})" if name in _ELSEWHERE else did_you_mean(name, names)
             raise UnknownOption(f"{what} {name!r}{hint}; the names are: {', '.join(names)}")
 
 
@@ -183,8 +194,18 @@ def first_seed(seed: int | None, generator: np.random.Generator) -> int:
 
 
 def as_scalar(action: Any) -> Any:
-    """Return the number in an array without axes; other actions are returned unchanged."""
-    return action.item() if isinstance(action, np.ndarray) and action.ndim == 0 else action
+    """Return the number in an array without axes, of any library; other actions are returned unchanged.
+
+    Raises:
+        IllegalMove: The array has axes.
+    """
+    if not isinstance(action, np.ndarray):
+        if not hasattr(action, "__dlpack_device__"):
+            return action
+        action = cpu_array("action", action)
+    if action.ndim:
+        raise IllegalMove(f"an action is one number, not the array {action!r}; give action.item()")
+    return action.item()
 
 
 def starting_game(ruleset: Ruleset, rounds: Rounds, position: Any) -> np.ndarray:

@@ -22,7 +22,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 
 from mancala_env import agents
-from mancala_env._util.checks import seed_of, truth, whole
+from mancala_env._util.checks import cpu_array, refuse_swapped, seed_of, truth, whole
 from mancala_env.agents import Agent, AgentLike
 from mancala_env.engine.state import MOST_GAMES
 from mancala_env.envs import kernels
@@ -152,6 +152,7 @@ class MancalaVecEnv(GamesVecEnv):
 
                 Algorithms without action masks learn with ``illegal="random"``.
         """
+        refuse_swapped("MancalaVecEnv(num_envs, ruleset)", ruleset, num_envs)
         if (render_mode := options.get("render_mode")) not in (None, "rgb_array"):
             raise UnknownRenderMode(f"render_mode must be None or 'rgb_array', not {render_mode!r}")
         known = ("num_envs", "ruleset", "seed", "num_threads", *OpponentOptions.__annotations__)
@@ -192,7 +193,9 @@ class MancalaVecEnv(GamesVecEnv):
 
     def step_async(self, actions: np.ndarray) -> None:
         """Store the actions of the next step, integers `[B]`."""
-        self._actions = np.array(actions)  # a copy: the caller may change the array before the step
+        self._actions = cpu_array(
+            "actions", actions
+        ).copy()  # a copy: the caller may change the array before the step
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Play the step, and return observations, rewards, dones and infos.

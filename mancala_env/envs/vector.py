@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorObservationWrapper
 from gymnasium.vector.utils import batch_space
 from gymnasium.wrappers.vector import NormalizeObservation
 
-from mancala_env._util.checks import is_whole, mask, seed_of, whole
+from mancala_env._util.checks import is_whole, mask, refuse_swapped, seed_of, whole
 from mancala_env.agents import Agent, AgentLike
 from mancala_env.engine.state import MOST_GAMES
 from mancala_env.envs import kernels
@@ -30,7 +30,7 @@ from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 
 
-class MancalaVectorEnv(VectorEnv):
+class MancalaVectorEnv(VectorEnv[np.ndarray, Any, np.ndarray]):
     """B games against an agent, all stepped together.
 
     ``gymnasium.make_vec("mancala/Leyla-v0", num_envs=B)`` makes it. Every game behaves like a
@@ -80,6 +80,7 @@ class MancalaVectorEnv(VectorEnv):
             num_threads: CPU threads; None uses every core that this process may use.
             options: As there. Draws are separate for each game.
         """
+        refuse_swapped("MancalaVectorEnv(num_envs, ruleset)", ruleset, num_envs)
         own = ("num_envs", "ruleset", "game", "autoreset_mode", "max_episode_steps", "num_threads")
         known = (*own, *OpponentOptions.__annotations__)
         checked = EnvOptions.checked(options, known, ruleset, game)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Unpack
 
-from mancala_env._util.checks import several, truth, whole
+from mancala_env._util.checks import refuse_swapped, several, truth, whole
 from mancala_env.agents import AgentLike
+from mancala_env.agents.registry import maker_hint
 from mancala_env.engine.episode import Rounds
 from mancala_env.evaluation.ladder import SLOW_ANCHORS, Ladder, stored_ladder
 from mancala_env.evaluation.match_options import EvaluationKeywords, EvaluationOptions, Progress, ignored
@@ -104,6 +105,7 @@ def evaluate(
         OSError: If `records` cannot be written. If that happens during the games, they continue without
             being recorded, and the error is raised after all measurements.
     """
+    refuse_swapped("evaluate(specs, ruleset)", ruleset, specs)
     ruleset, chosen = lookup(ruleset), _checked(EvaluationOptions(**options))
     entrants = _entrants(specs, ruleset, chosen)
     pairings = list(itertools.combinations(entrants, 2))
@@ -121,8 +123,7 @@ def evaluate(
     opening_set, turns = openings_to_evaluate(chosen.opening_set, ruleset, chosen.opening_turns)
     names, seed = tuple(one.name for one in entrants), whole("seed", chosen.seed, 0)
     found = Evaluation(ruleset.name, names, [], None, [], notes, [], opening_set, turns, chosen.rounds, seed)
-    tell = chosen.measured or ignored
-    record_errors: list[OSError] = []
+    tell, record_errors = chosen.measured or ignored, list[OSError]()
     if pairings:
         rated = partial(_with_matches, found, fixed, record_errors)
         matches = play_pairings(
@@ -157,7 +158,9 @@ def _entrants(
     specs: AgentLike | Sequence[AgentLike], ruleset: Ruleset, options: EvaluationOptions
 ) -> list[Entrant]:
     """Make the agents to evaluate, which must be distinct and give something to measure."""
-    given = [specs] if isinstance(specs, AgentLike) else several("specs", specs, "agents, one or more")
+    # A model or a function gets the error that names its maker.
+    is_one = isinstance(specs, AgentLike) or maker_hint(specs)
+    given: list[Any] = [specs] if is_one else several("specs", specs, "agents, one or more")
     if not given:
         raise InvalidMatch("specs must name at least one agent, not an empty list")
     if len(given) < 2 and not (options.ladder or options.regret or options.own_games):

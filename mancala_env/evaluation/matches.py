@@ -13,7 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from mancala_env import agents
-from mancala_env._util.checks import is_whole, seed_of
+from mancala_env._util.checks import is_whole, refuse_swapped, seed_of
 from mancala_env.agents import Agent, AgentLike
 from mancala_env.engine.episode import SEEDS, EpisodeSettings, Rounds, encode_rounds, step
 from mancala_env.engine.jit.decorator import kernel
@@ -198,6 +198,7 @@ def play_matches(
         InvalidSpec: If a spec is invalid, or an agent cannot play the ruleset.
         IllegalMove: If an agent chooses an illegal action; the message names agent and position.
     """
+    refuse_swapped("play_matches(first, second, ruleset)", ruleset, first)
     ruleset, match = lookup(ruleset), MatchOptions(**options)
     pairs = num_pairs(match.games)
     seeds = np.random.SeedSequence(seed_of(match.seed)).generate_state(3, np.uint64).tolist()

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numba.core.event import install_recorder
 
-from mancala_env._util.checks import whole
+from mancala_env._util.checks import refuse_swapped, whole
 from mancala_env.agents import Agent, AgentLike, make
 from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation.intervals import mean_interval, regret_interval, share_interval
@@ -228,6 +228,7 @@ def measure_regret(agent: AgentLike, ruleset: str | Ruleset, *, progress: Progre
         NoPositions: If no solved positions are bundled; see :func:`has_exact_positions`.
         InvalidSpec: If the spec is invalid, or the agent plays another ruleset.
     """
+    refuse_swapped("measure_regret(agent, ruleset)", ruleset, agent)
     ruleset = lookup(ruleset)
     agent = make(agent, ruleset)
     solved = positions(ruleset)

@@ -4,6 +4,7 @@
 |---|---|
 | `position` | `Position`: one game, with all its rules and a text form |
 | `batch` | `Batch`: many games, stepped together |
+| `functional` | `start` and `step`: pure functions on arrays of games |
 | `set_up` | checks of the arguments of a position |
 | `notation` | positions and turns as text |
 | `records` | recorded games: `GameRecord`, reading and writing files of games |

@@ -6,12 +6,13 @@ GIL and write into preallocated arrays.
 
 from collections import namedtuple
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from threading import Event
 from typing import Any, Literal
 
 import numpy as np
 
-from mancala_env._util.checks import mask, seed_of, truth, whole, whole_actions
+from mancala_env._util.checks import cpu_array, mask, refuse_swapped, seed_of, truth, whole, whole_actions
 from mancala_env.engine.episode import Rounds, encode_episode, new_episode, play_random, step
 from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.jit.decorator import kernel
@@ -124,6 +125,12 @@ def _step(rules, settings, autoreset, games, randoms, actions, where, outputs, s
         _write_view(rules, game, player, legal_mask, observation, b)
 
 
+def illegal_action(b: int, player: int, action: int, legal_mask: np.ndarray) -> IllegalMove:
+    """Return the error for an illegal action in game b; `legal_mask` is int8 `[A]`, of the player to move."""
+    legal = ", ".join(map(str, np.flatnonzero(legal_mask))) or "none"
+    return IllegalMove(f"game {b}: {PLAYERS[player]} cannot play action {action}; legal actions: {legal}")
+
+
 class Batch:
     """B games of one ruleset, stepped together.
 
@@ -194,6 +201,7 @@ class Batch:
             NoValueNetwork: The observation is "values", and no value network of the ruleset is bundled.
             InvalidArgument: Another argument is out of range; the message says what is valid.
         """
+        refuse_swapped("Batch(ruleset, num_games)", ruleset, num_games)
         self.ruleset = lookup(ruleset)
         self.num_games = whole("num_games", num_games, 1, MOST_GAMES)
         self.num_threads = num_threads_of(num_threads)
@@ -290,7 +298,7 @@ class Batch:
                 Nothing has changed.
         """
         wanted = self._wanted(where)
-        games = np.asarray(games)
+        games = cpu_array("games", games)
         if games.shape != self.games.shape:
             raise InvalidPosition(f"games must be uint64 {self.games.shape}, not {games.dtype} {games.shape}")
         rows = np.flatnonzero(wanted)
@@ -313,8 +321,7 @@ class Batch:
         wanted = self._wanted(where)
         b = first_illegal(self._rules, self.games, chosen, wanted, self.num_actions)
         if b >= 0:
-            player, legal = PLAYERS[self.player[b]], ", ".join(map(str, np.flatnonzero(self.legal_mask[b])))
-            raise IllegalMove(f"game {b}: {player} cannot play action {chosen[b]}; legal actions: {legal}")
+            raise illegal_action(b, int(self.player[b]), int(chosen[b]), self.legal_mask[b])
         episode = self._rules, self._settings, self.autoreset, self.games, self._randoms
         self._run(_step, *episode, chosen, wanted, self._outputs)
         self._observe(wanted)
@@ -375,6 +382,12 @@ class Batch:
         """Write the observations of kinds that the step kernel cannot write."""
         if self._outputs.observation is None:
             self.observer.write(self.games, self.observation, where=wanted, num_threads=self.num_threads)
+
+    def copy(self) -> "Batch":
+        """Return an independent copy, with the same random generators."""
+        return deepcopy(self)
+
+    __copy__ = copy
 
     def __repr__(self) -> str:
         return f"Batch({self.ruleset.name!r}, num_games={self.num_games}, rounds={self.rounds!r})"

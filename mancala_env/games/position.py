@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mancala_env._util.checks import is_whole, several, truth, whole
+from mancala_env._util.checks import cpu_array, is_whole, refuse_swapped, several, truth, whole
 from mancala_env.engine import coordinates, single_game, validation
 from mancala_env.engine import state as columns
 from mancala_env.engine.state import NO_PLAYER, NORTH, PLAYERS, SOUTH, State, encode, unpack
@@ -17,7 +17,7 @@ from mancala_env.games.set_up import set_up
 from mancala_env.render.scene import Scene, describe
 from mancala_env.render.svg import Theme, animated, check_look, svg_of
 from mancala_env.render.text import draw
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, lookup, names
 
 
 class Turn(NamedTuple):
@@ -126,7 +126,8 @@ class Position:
             InvalidRuleset: The ruleset is unknown.
             InvalidPosition: The array has another shape or type, or the position is impossible.
         """
-        ruleset, array = lookup(ruleset), np.asarray(games)
+        refuse_swapped("Position.from_games(ruleset, games)", ruleset, games)
+        ruleset, array = lookup(ruleset), cpu_array("games", games)
         if array.ndim != 2 or not is_whole(b) or not -len(array) <= b < len(array):
             raise InvalidPosition(f"index {b!r} is out of range for games of shape {array.shape}")
         return cls._of(ruleset, validation.check_games(ruleset, array[b][None], np.array([b])).copy())
@@ -348,7 +349,8 @@ class Position:
         return self.ruleset, self._games.tobytes()
 
     def __repr__(self) -> str:
-        return f"Position.from_text({self.to_text()!r})"
+        own = "" if self.ruleset.name in names() else f", {self.ruleset!r}"
+        return f"Position.from_text({self.to_text()!r}{own})"
 
     def to_svg(
         self,

@@ -12,11 +12,12 @@ from typing import Literal, get_args
 import numpy as np
 from gymnasium import spaces
 
-from mancala_env._util.checks import mask, one_of, truth, whole
+from mancala_env._util.checks import mask, one_of, refuse_swapped, truth, whole
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.jit.threads import num_threads_of, run_in_slices
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, encode, load
 from mancala_env.engine.turn import write_mask
+from mancala_env.engine.validation import check_array
 from mancala_env.errors import InvalidArgument
 from mancala_env.networks.value_files import NoValueNetwork
 from mancala_env.observations.board import BoardKind, Part
@@ -76,6 +77,7 @@ class Observer:
             NoValueNetwork: The kind is "values", and no value network of the ruleset is bundled.
             InvalidArgument: The kind is unknown, `num_actions` is out of range, or `flatten` is not a bool.
         """
+        refuse_swapped("Observer(ruleset, kind)", ruleset, kind)
         self.ruleset = lookup(ruleset)
         self.kind: ObservationKind = one_of("observation", kind, KINDS)
         given = self.ruleset.num_actions() if num_actions is None else num_actions
@@ -111,6 +113,7 @@ class Observer:
 
     def observe(self, games: np.ndarray, players: int | np.ndarray | None = None) -> np.ndarray:
         """Return observations of games, `[B, *shape]`; see :meth:`write` for arguments and errors."""
+        games = check_array(games)
         out = self.empty(len(games))
         self.write(games, out, players=players)
         return out
@@ -187,7 +190,8 @@ def _write_legal(rules, games, players, wanted, legal, start, stop):
 
 def observe(ruleset: str | Ruleset, games: np.ndarray, players: int | np.ndarray | None = None) -> np.ndarray:
     """Return observations of the kind "board", float32 `[B, F]`; see :meth:`Observer.write`."""
-    return Observer(ruleset).observe(np.ascontiguousarray(games), players)
+    refuse_swapped("observe(ruleset, games)", ruleset, games)
+    return Observer(ruleset).observe(games, players)
 
 
 def kinds_of(ruleset: str | Ruleset) -> tuple[ObservationKind, ...]:

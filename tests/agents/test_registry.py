@@ -12,8 +12,9 @@ from checkpoints import identity_of, write_checkpoint
 from error_checks import raises
 
 import mancala_env
-from mancala_env import Batch, InvalidPosition, agents, rulesets
+from mancala_env import Batch, InvalidPosition, Ruleset, agents, rulesets
 from mancala_env.agents import InvalidSpec, Spec
+from mancala_env.agents.scripted import RandomAgent
 from mancala_env.evaluation import round_robin
 from mancala_env.evaluation.round_robin import entrant
 from mancala_env.search.limit import Budget
@@ -199,3 +200,26 @@ def test_games_of_another_board_or_of_more_seeds_are_refused(spec, other, said):
     agent = agents.make(spec, "layli_goobalay", num_threads=1)
     with raises(InvalidPosition, said):
         agent.act(Batch(other, 2, seed=1).games)
+
+
+OWN = Ruleset(name="own", row_width=4, seeds_per_hole=3)
+
+
+@pytest.mark.parametrize("ruleset", ["leyla", OWN], ids=str)
+@pytest.mark.parametrize("spec", ["random", "minimax:3", "mcts:0.1s", "perfect"])
+def test_the_repr_of_an_agent_evaluates_to_it(spec, ruleset):
+    agent = agents.make(spec, ruleset, seed=1)
+    again = eval(repr(agent), {"agents": agents, "Ruleset": Ruleset})
+    assert (type(again), again.entrant, again.ruleset) == (type(agent), agent.entrant, agent.ruleset)
+
+
+def test_the_repr_of_an_agent_without_a_spec_says_so():
+    made = [
+        agents.from_function(lambda position: position.legal_actions[0], "leyla", name="first"),
+        RandomAgent("leyla", spec="random", seed=1),
+    ]
+    for agent in made:
+        assert repr(agent).startswith("<")
+        assert repr(agent).endswith(">")
+        assert agent.spec in repr(agent)
+        assert "leyla" in repr(agent)

@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
 # Optional libraries. AgileRL conflicts with the others here: `nox -s agilerl` runs its example.
-MOST_LINES = {"sb3_self_play": 60, "batch_a2c": 80}  # the others have 40
-NEEDS = {"with_agilerl": "agilerl", "with_rllib": "ray"}
+NEEDS = {"with_agilerl": "agilerl", "with_rllib": "ray", "jax_mctx": "mctx"}
+MOST_LINES = {"sb3_self_play": 60, "batch_a2c": 80, "jax_mctx": 100}  # the others have 40
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)

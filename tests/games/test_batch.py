@@ -1,5 +1,8 @@
 """Batch: episodes, resets, rewards, masks, determinism, errors."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from boards import NORTH, SOUTH, finished, position
@@ -595,3 +598,19 @@ def test_where_must_be_a_mask(where):
         with raises(InvalidArgument, "where", 2):
             call()
     assert (batch.games == before).all()
+
+
+@pytest.mark.parametrize("observation", ["board", "afterstates"])
+@pytest.mark.parametrize(
+    "clone", [Batch.copy, copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))]
+)
+def test_a_copy_is_independent_and_plays_the_same_games(clone, observation):
+    batch = Batch("leyla", 6, seed=1, first_player="random", opening_turns=3, observation=observation)
+    other = clone(batch)
+    before = kept(batch)
+    for _ in range(60):  # past the end of episodes, whose next starts are random
+        other.step(other.legal_mask.argmax(axis=1))
+    assert_unchanged(batch, before)
+    for _ in range(60):
+        batch.step(batch.legal_mask.argmax(axis=1))
+    assert_unchanged(batch, kept(other))

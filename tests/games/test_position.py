@@ -275,3 +275,10 @@ def test_a_custom_ruleset_plays():
     assert game.legal_actions == (0, 1, 2)
     game.play(0)
     assert sum(game.counts) == 12
+
+
+@pytest.mark.parametrize("ruleset", ["gabata_i", Ruleset(name="own", row_width=4, seeds_per_hole=3)])
+def test_the_repr_of_a_position_evaluates_to_it(ruleset):
+    game = Position(ruleset)
+    game.play(2)
+    assert eval(repr(game), {"Position": Position, "Ruleset": Ruleset}) == game

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
+import mancala_env
 from mancala_env import Batch, Position, Ruleset, agents, evaluation, layli_goobalay_v0, solver
 from mancala_env.engine import coordinates
 from mancala_env.envs.gym import MancalaEnv
@@ -161,6 +162,9 @@ CASES: tuple[Case, ...] = (
     ("Batch.reset(where)", lambda v: _batch().reset(where=v), MASKS),
     ("Batch.load", lambda v: _batch().load(v), GAMES),
     ("Batch.play_random", lambda v: _batch().play_random(v), (-1, 1.5, "3", None, True)),
+    ("step(games)", lambda v: mancala_env.step("leyla", v, [0, 0]), GAMES),
+    ("step(actions)", lambda v: mancala_env.step("leyla", _batch().games, v), ACTIONS),
+    ("step(illegal)", lambda v: mancala_env.step("leyla", _batch().games, [0, 0], illegal=v), TEXTS[:6]),
     ("Observer(kind)", lambda v: Observer("leyla", v), TEXTS[:6]),
     ("Observer(num_actions)", lambda v: Observer("leyla", "board", v), (0, 99, 1.5, "6", True)),
     (
