@@ -27,7 +27,7 @@ import numpy as np
 
 from mancala_env.engine.state import END_REASONS, ENDLESS, NORTH, SOUTH, State
 from mancala_env.errors import InvalidPosition, InvalidRuleset
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, named
 
 LETTERS = "SN"
 _OWNER_MARKS = {-1: "", SOUTH: "s", NORTH: "n"}
@@ -103,7 +103,7 @@ def parse_position(text: str, ruleset: Ruleset | None = None) -> dict[str, Any]:
     if ruleset is not None and ruleset.name != name:
         raise InvalidPosition(f"the text is of ruleset {name!r}, not of {ruleset.name!r}")
     try:
-        fields: dict[str, Any] = {"ruleset": ruleset or lookup(name)}
+        fields: dict[str, Any] = {"ruleset": ruleset or named(name)}
     except InvalidRuleset as error:
         raise InvalidPosition(f"{error}; pass a ruleset of your own with the text") from None
     holes = [hole for row in rows.split("/") for hole in row.split(",")]
