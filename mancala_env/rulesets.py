@@ -443,7 +443,9 @@ def named(name: Any, alternatives: str = "") -> Ruleset:
     if isinstance(name, str) and name in _CATALOGUE:
         return _CATALOGUE[name]
     hint = did_you_mean(name, _CATALOGUE, cutoff=0.4)
-    raise InvalidRuleset(f"unknown ruleset {name!r}{hint}; all rulesets: {', '.join(_CATALOGUE)}{alternatives}")
+    raise InvalidRuleset(
+        f"unknown ruleset {name!r}{hint}; all rulesets: {', '.join(_CATALOGUE)}{alternatives}"
+    )
 
 
 def is_ruleset_file(ruleset: Any) -> bool:

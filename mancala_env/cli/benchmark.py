@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, MissingPackage, Parser, needing, say
-from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, add_json, add_report
+from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_json, add_report
 from mancala_env.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def add_arguments(parser: Parser) -> None:
         "--rulesets",
         nargs="+",
         default=[DEFAULT_RULESET],
-        help=f"names of rulesets; {DEFAULT_RULESET} by default",
+        help=f"rulesets, each a {RULESET}; {DEFAULT_RULESET} by default",
     )
     add(
         "--tasks",

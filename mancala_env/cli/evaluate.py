@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, Parser, whole_number_or
 from mancala_env.agents import Spec
-from mancala_env.cli.options import DEFAULT_RULESET, add_common, add_report
+from mancala_env.cli.options import DEFAULT_RULESET, RULESET, add_common, add_report
 from mancala_env.cli.progress import stages
 from mancala_env.cli.tables import print_json, print_table
 from mancala_env.rulesets import Ruleset
@@ -26,7 +26,7 @@ def add_arguments(parser: Parser) -> None:
     """Add the command's arguments and options."""
     add = parser.add_argument
     add("specs", nargs="+", metavar="SPEC", help="agent, such as greedy, minimax:4, perfect or run/final.zip")
-    add("--ruleset", help=f"name of the ruleset; by default the checkpoint's, else {DEFAULT_RULESET}")
+    add("--ruleset", help=f"{RULESET}; by default the checkpoint's, else {DEFAULT_RULESET}")
     add("--games", type=int, default=100, help="number of games per match; even")
     add(
         "--opening_turns",

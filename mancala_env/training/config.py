@@ -372,7 +372,11 @@ def _parser(known: Mapping[str, Setting], program: str) -> Parser:
         argument_default=SUPPRESS,
     )
     parser.add_argument(
-        "configuration", metavar="NAME", nargs="?", default=None, help="name of a configuration or a ruleset, or the path of a ruleset file"
+        "configuration",
+        metavar="NAME",
+        nargs="?",
+        default=None,
+        help="name of a configuration or a ruleset, or the path of a ruleset file",
     )
     parser.add_argument(
         "--config",
