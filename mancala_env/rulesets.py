@@ -181,14 +181,10 @@ class Ruleset:
         return {name: value for name, value in plain.items() if value != "" or name == "title"}
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the ruleset to a file; :func:`lookup` reads it, and so does the browser page.
-
-        Args:
-            path: Path that ends in .yaml, .yml or .json; an existing file is replaced.
+        """Write a .yaml, .yml or .json file, which :func:`lookup` and the browser page read.
 
         Raises:
-            InvalidRuleset: The path has another ending, or the name has characters other than letters,
-                digits, ``_``, ``-`` and ``.``.
+            InvalidRuleset: The path has another ending, or the name other characters than ``lookup`` takes.
             OSError: The file cannot be written.
         """
         plain = _from_mapping(self.to_dict()).to_dict()  # raises if the file could not be read back
@@ -390,7 +386,6 @@ def names() -> tuple[str, ...]:
 
 RulesetLike: TypeAlias = str | Ruleset | Mapping[str, Any] | PathLike[str]
 """What :func:`lookup` accepts."""
-
 _FILE_SUFFIXES = (".yaml", ".yml", ".json")
 _ENDINGS = ".yaml, .yml or .json"
 _KEYS = ("like", *(each.name for each in fields(Ruleset)))
@@ -413,7 +408,7 @@ def lookup(ruleset: RulesetLike) -> Ruleset:
             - a :class:`Ruleset`;
             - a mapping of attributes of :class:`Ruleset`. Its key ``like`` names a ruleset of the catalogue
               that has all other rule options. Without a ``name``, the name is derived from the rule options,
-              such as ``leyla_1f2e3d4c``;
+              such as ``leyla_1f2e3d4c``; a name has letters, digits, ``_``, ``-`` and ``.``;
             - a path that ends in .yaml, .yml or .json, of a file with such a mapping. Without a ``name``, the
               name is that of the file.
 
@@ -433,19 +428,14 @@ def lookup(ruleset: RulesetLike) -> Ruleset:
 def named(name: Any, alternatives: str = "") -> Ruleset:
     """Return a ruleset of the catalogue; no file is read, so the name may come from an untrusted source.
 
-    Args:
-        name: The name.
-        alternatives: What else is valid, for the end of the message.
-
     Raises:
-        InvalidRuleset: If the name is unknown; the message lists the nearest names.
+        InvalidRuleset: If the name is unknown; the message lists all names, and `alternatives` at its end.
     """
     if isinstance(name, str) and name in _CATALOGUE:
         return _CATALOGUE[name]
     hint = did_you_mean(name, _CATALOGUE, cutoff=0.4)
-    raise InvalidRuleset(
-        f"unknown ruleset {name!r}{hint}; all rulesets: {', '.join(_CATALOGUE)}{alternatives}"
-    )
+    listed = ", ".join(_CATALOGUE) + alternatives
+    raise InvalidRuleset(f"unknown ruleset {name!r}{hint}; all rulesets: {listed}")
 
 
 def is_ruleset_file(ruleset: Any) -> bool:
@@ -499,10 +489,7 @@ def _from_mapping(options: Mapping[str, Any], default_name: str = "") -> Ruleset
 
 
 def option_of(name: str, value: Any) -> Any:
-    """Return the value of a rule option, which may be a text of a file such as "5" or "yes".
-
-    A value that is invalid is returned unchanged; :class:`Ruleset` refuses it.
-    """
+    """Return the value of a rule option, which may be a text such as "5" or "yes"; any other is unchanged."""
     if isinstance(value, str):
         if name in ("row_width", "seeds_per_hole") and re.fullmatch(r"\d{1,3}", value, re.ASCII):
             return int(value)

@@ -22,9 +22,7 @@ def position_of(text: str, ruleset: str | None) -> Position:
         return Position.from_text(text)
     known = lookup(ruleset)
     if text.split()[:1] != [known.name]:
-        raise InvalidPosition(
-            f"{text!r} is not a position of --ruleset {ruleset!r}, whose name is {known.name!r}"
-        )
+        raise InvalidPosition(f"{text!r} is not of --ruleset {ruleset!r}, whose name is {known.name!r}")
     return Position.from_text(text, known)
 
 

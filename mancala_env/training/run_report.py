@@ -163,9 +163,8 @@ def write_page(
     page = Page(f"{config.game.title}: {folder.path.name}", config.seed)
     page.text(f"{title}.")
     page.table(_HEADINGS, map(_row, results))
-    page.text(
-        f"The configuration is at the end. Play against it: {_how_to_play(config, folder, folder.path / 'final.zip')}"
-    )
+    how = _how_to_play(config, folder, folder.path / "final.zip")
+    page.text(f"The configuration is at the end. Play against it: {how}")
     page.heading("Strength over the run")
     metrics = run_plots.read_metrics(folder.path / METRICS)
     strength = run_plots.strength(metrics, past)

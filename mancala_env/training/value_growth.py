@@ -191,8 +191,9 @@ def grow_file(ruleset: Ruleset, out: Path, settings: GrowthSettings, say: Say = 
     """
     grown, stop = grow(ruleset, settings, say)
     best = best_of(grown)
+    name = ruleset.name if ruleset.is_bundled else f"{ruleset.name}.yaml"
     made = {
-        "command": f"mancala grow-value {ruleset.name}{'' if ruleset.is_bundled else '.yaml'} {settings.options}",
+        "command": f"mancala grow-value {name} {settings.options}",
         "version": __version__,
         "generations": f"{len(grown)}, the best is number {best.number}" + ("; interrupted" if stop else ""),
         "games": f"{settings.games * len(grown):,} of the search against itself",
