@@ -124,7 +124,10 @@ def _entries(options: Any) -> "tuple[list[Entry], list[str]]":
 def _plan(entries: "list[Entry]", options: Any) -> "BenchmarkPlan":
     from mancala_env.benchmark.budget import limit_of_minutes, limit_of_steps
     from mancala_env.benchmark.runner import plan
+    from mancala_env.evaluation import prepare
 
+    for ruleset in options.rulesets:
+        prepare(ruleset, _say)
     limits = [*map(limit_of_steps, options.steps), *map(limit_of_minutes, options.core_minutes)]
     names = ("rulesets", "tasks", "seeds", "points", "games", "anchors", "lines")
     chosen = {name: getattr(options, name) for name in names}

@@ -3,11 +3,12 @@
 import contextlib
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mancala_env._util.command_line import Interrupted, Parser, whole_number_or
+from mancala_env._util.command_line import Interrupted, Parser, say, whole_number_or
 from mancala_env.agents import Spec
-from mancala_env.cli.options import DEFAULT_RULESET, RULESET, add_common, add_report
+from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_common, add_report
 from mancala_env.cli.progress import stages
 from mancala_env.cli.tables import print_json, print_table
 from mancala_env.rulesets import Ruleset
@@ -71,6 +72,7 @@ def run(options: Any) -> int:
     """Run the command and return the exit status."""
     from mancala_env.evaluation.agent_evaluation import evaluate
     from mancala_env.evaluation.match_options import EvaluationOptions
+    from mancala_env.evaluation.prepared import prepare
     from mancala_env.evaluation.report import check_report_path
 
     if options.report is not None:
@@ -79,6 +81,8 @@ def run(options: Any) -> int:
     ruleset = ruleset_of(specs) if options.ruleset is None else options.ruleset
     if options.ladder is None:
         options.ladder = len(specs) == 1
+    if options.regret or options.ladder:
+        prepare(ruleset, partial(say, PROGRAM), ladder=options.ladder)
     names = [field.name for field in fields(EvaluationOptions)]
     chosen: dict[str, Any] = {name: getattr(options, name, None) for name in names}
     so_far: list[Evaluation] = []

@@ -117,7 +117,10 @@ def evaluate(
         notes += [f"anchor {anchor} is excluded: {why}" for anchor, why in stored.excluded.items()]
     if chosen.regret and not has_exact_positions(ruleset):
         chosen = replace(chosen, regret=False)
-        notes.append(f"regret is not measured, because no solved positions are bundled for {ruleset.name}")
+        notes.append(
+            f"regret is not measured, because no solved positions are bundled for {ruleset.name}; "
+            "mancala_env.evaluation.prepare makes some"
+        )
     opening_set, turns = openings_to_evaluate(chosen.opening_set, ruleset, chosen.opening_turns)
     names, seed = tuple(one.name for one in entrants), whole("seed", chosen.seed, 0)
     found = Evaluation(ruleset.name, names, [], None, [], notes, [], opening_set, turns, chosen.rounds, seed)

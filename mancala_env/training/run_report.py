@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from mancala_env.agents import make
 from mancala_env.envs.families import FAMILIES
 from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.matches import MatchResult, play_matches
+from mancala_env.evaluation.prepared import prepare
 from mancala_env.evaluation.ratings import Ratings, fit_ratings
 from mancala_env.evaluation.regret import Regret, has_exact_positions, measure_regret
 from mancala_env.evaluation.report import add_regret
@@ -84,6 +86,7 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
     results = evaluate(config, checkpoint, config.evaluation.games)
     past = evaluate_past(config, folder, checkpoint)
     regret = None
+    prepare(config.game, partial(say, console), ladder=False)
     if has_exact_positions(config.game):
         regret = measure_regret(make(str(checkpoint), config.game, seed=config.seed), config.game)
     steps = read_identity(checkpoint).environment_steps
