@@ -477,8 +477,8 @@ def _from_mapping(options: Mapping[str, Any], default_name: str = "") -> Ruleset
         return base
     words = {"title": "Custom ruleset", "region": "", "source": ""}
     if "like" in options:
-        told = ", ".join(f"{key}={value}" for key, value in changed.items() if key not in _WORDS)
-        words["title"] = f"{base.title}, {told}" if told else base.title
+        told = " and ".join(f"{key} {value}" for key, value in changed.items() if key not in _WORDS)
+        words["title"] = f"{base.title} with {told}" if told else base.title
     made = replace(base, **(words | {"name": "custom"} | given))
     if "name" not in given:
         made = replace(made, name=default_name or f"{base.name}_{made.options_hash[:8]}")
