@@ -211,14 +211,15 @@ def read_config(
     """
     known = {each.name: each for each in settings_of(kind)}
     options = _parser(known, program).parse_args(arguments)
-    files, values = [Path(file) for file in options.config], {}
+    files, values, own = [Path(file) for file in options.config], {}, {}
     resumed = _resumed_folder(options)
     if resumed is not None:
         files.insert(0, resumed / CONFIG_FILE)
     elif options.configuration is not None:
         file = CONFIGS / f"{options.configuration}.yaml"
         if is_ruleset_file(options.configuration):
-            values["ruleset"] = _own_ruleset(options.configuration)
+            game = _own_ruleset(options.configuration)
+            own = {"ruleset": game, "name": game.name}
         elif file.is_file():
             files.insert(0, file)
         elif options.configuration in names():
@@ -227,6 +228,7 @@ def read_config(
             raise _no_configuration(options.configuration)
     for file in files:
         values |= read_file(file, kind)
+    values |= own
     asked = {}
     for name, text in vars(options).items():
         if name in known:
