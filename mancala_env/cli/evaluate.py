@@ -11,7 +11,7 @@ from mancala_env.agents import Spec
 from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_common, add_report
 from mancala_env.cli.progress import stages
 from mancala_env.cli.tables import print_json, print_table
-from mancala_env.rulesets import Ruleset
+from mancala_env.rulesets import Ruleset, lookup
 
 if TYPE_CHECKING:
     from mancala_env.evaluation.agent_evaluation import Evaluation
@@ -81,6 +81,8 @@ def run(options: Any) -> int:
     ruleset = ruleset_of(specs) if options.ruleset is None else options.ruleset
     if options.ladder is None:
         options.ladder = len(specs) == 1
+    for spec in specs:
+        spec.on(lookup(ruleset))  # raises before the positions are solved if a network is missing
     if options.regret or options.ladder:
         prepare(ruleset, partial(say, PROGRAM), ladder=options.ladder)
     names = [field.name for field in fields(EvaluationOptions)]

@@ -96,7 +96,7 @@ def stored_ladder(ruleset: RulesetLike) -> Ladder:
 
 
 def prepare_ladder(ruleset: RulesetLike, say: Callable[[str], object] = print) -> Ladder:
-    """Return the ladder of a ruleset; play it first if there is none, and keep it in the user's cache folder.
+    """Return the ladder of a ruleset; play it first if it is missing, and keep it in the user's cache folder.
 
     Args:
         ruleset: What :func:`mancala_env.rulesets.lookup` accepts.

@@ -10,8 +10,8 @@ from mancala_env.solver import NoPositions, prepare_positions
 def prepare(ruleset: RulesetLike, say: Callable[[str], object] = print, *, ladder: bool = True) -> None:
     """Solve positions and play a ladder for a ruleset, unless it has them; about a minute on a small board.
 
-    Both are kept in the user's cache folder. :func:`evaluate` then measures regret and Elo as for a ruleset
-    of the catalogue. The commands ``mancala evaluate``, ``train`` and ``benchmark`` call this function.
+    Both are kept in the user's cache folder. :func:`evaluate` then measures regret and Elo. The commands
+    ``mancala evaluate``, ``train`` and ``benchmark`` call this function.
 
     >>> prepare("leyla")  # does nothing: both are bundled
 

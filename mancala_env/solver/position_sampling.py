@@ -123,7 +123,7 @@ def row_of(solver: Solver, position: Position, values: dict[int, int]) -> Row:
 
 
 def prepare_positions(ruleset: RulesetLike, say: Callable[[str], object] = print) -> PositionSet:
-    """Return the solved positions of a ruleset; sample and solve them first if there are none.
+    """Return the solved positions of a ruleset; sample and solve them first if they are missing.
 
     They are kept in the user's cache folder, so each ruleset is solved once. The solver's limits are in
     nodes, so every machine makes the same set. On a large board the earliest phases stay empty.

@@ -141,7 +141,7 @@ def positions(ruleset: RulesetLike) -> PositionSet:
 
     Raises:
         InvalidRuleset: The ruleset is unknown.
-        NoPositions: There are no solved positions of the ruleset.
+        NoPositions: The ruleset has no solved positions.
     """
     ruleset = lookup(ruleset)
     if not has_positions(ruleset):
