@@ -69,7 +69,8 @@ def make(
                 rows.append(row)
         spent = time.process_time() - started
         print(f"  {PHASES[phase]}: {spent:.0f} s, {num_unsolved} unsolved", flush=True)
-    return *arrays_of(rows).values(), num_unsolved
+    arrays = arrays_of(rows)
+    return arrays["games"], arrays["phase"], arrays["action_values"], num_unsolved
 
 
 def _solved(solver: Solver, position: Position, time_limit: float) -> Row | None:

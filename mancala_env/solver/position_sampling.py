@@ -5,7 +5,7 @@ opening book contains all positions of the first phase, it provides those.
 """
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -105,7 +105,7 @@ def draw(
     return drawn
 
 
-def arrays_of(rows: list[Row]) -> dict[str, np.ndarray]:
+def arrays_of(rows: list[Row]) -> dict[str, Any]:
     """Return the arrays of a PositionSet by name, with the phases in order."""
     rows = sorted(rows, key=lambda row: row[0])
     return {

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from error_checks import raises
@@ -112,7 +113,8 @@ def test_a_file_is_taken_wherever_a_name_is(tmp_path):
     path = str(written(tmp_path, "row_width: 3\nseeds_per_hole: 2"))
     position = Position(path)
     assert Position.from_text(position.to_text(), path) == position
-    assert Batch({"like": "leyla", "row_width": 4}, 2).ruleset.num_holes == 8
+    options: Any = {"like": "leyla", "row_width": 4}
+    assert Batch(options, 2).ruleset.num_holes == 8
 
 
 def test_the_hash_of_rule_options_ignores_the_words():

@@ -1,5 +1,7 @@
 """Environments of a ruleset of the user: from a mapping of rule options, or from a file."""
 
+from typing import Any
+
 import gymnasium
 import pytest
 from error_checks import raises
@@ -19,13 +21,13 @@ def own(request, tmp_path):
 
 def test_every_environment_plays_it(own):
     game = "mancala/LayliGoobalay-v0"
-    single = gymnasium.make(game, ruleset=own, opponent="greedy")
+    single: Any = gymnasium.make(game, ruleset=own, opponent="greedy")
     observation, _ = single.reset(seed=1)
     assert single.action_space.n == 3
     assert observation.shape == (observations.num_features(own),)
     many = gymnasium.make_vec(game, num_envs=2, ruleset=own, opponent="minimax:2")
     assert many.reset(seed=1)[0].shape == (2, observations.num_features(own))
-    both = layli_goobalay_v0.env(ruleset=own)
+    both: Any = layli_goobalay_v0.env(ruleset=own)
     both.reset(seed=1)
     assert both.action_space(both.agents[0]).n == 3
     learner = MancalaVecEnv(2, ruleset=own, opponent=agents.make("greedy", own))
