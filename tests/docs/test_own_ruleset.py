@@ -41,5 +41,5 @@ def test_the_commands_run(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, f"{command}: {done.stderr}"
         said += done.stdout
-    for result in ("my_game", "value -", "mean regret", "Elo", "value_my_game.safetensors"):
+    for result in ("my_game", "value +4 for South", "mean regret", "Elo", "value_my_game.safetensors"):
         assert result in said, result
