@@ -106,7 +106,7 @@ def parse_position(text: str, ruleset: RulesetLike | None = None) -> dict[str, A
     try:
         fields: dict[str, Any] = {"ruleset": ruleset or named(name)}
     except InvalidRuleset as error:
-        raise InvalidPosition(f"{error}; pass a ruleset of your own with the text") from None
+        raise InvalidPosition(f"{error}; pass a ruleset of your own with the text (--ruleset FILE)") from None
     holes = [hole for row in rows.split("/") for hole in row.split(",")]
     if rows.count("/") != 1:
         raise InvalidPosition(f"{rows!r} must be South's row / North's row")

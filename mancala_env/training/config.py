@@ -308,6 +308,8 @@ def read_settings(plain: Mapping[str, Any]) -> TrainConfig:
     Raise InvalidConfig if a value is invalid.
     """
     known = {each.name for each in settings_of(TrainConfig)}
+    if is_ruleset_file(plain.get("ruleset")):  # a file from elsewhere must not name a file of this machine
+        raise InvalidConfig(f"ruleset must be a name or rule options, not {plain['ruleset']!r}")
     return _build(TrainConfig, {k: v for k, v in with_new_names(plain).items() if k in known})
 
 

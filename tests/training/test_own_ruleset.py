@@ -66,8 +66,9 @@ def test_a_wrong_ruleset_is_refused_by_its_file_and_key(file):
         read_config(["mine.yaml"])
     with raises(InvalidRuleset, "row_widht"):
         TrainConfig(ruleset={"row_widht": 5})
-    with raises(InvalidConfig, "ruleset", 5):
-        read_settings({"ruleset": 5})
+    for wrong in (5, "mine.yaml"):  # a checkpoint must not name a file of this machine
+        with raises(InvalidConfig, "ruleset", wrong):
+            read_settings({"ruleset": wrong})
 
 
 @pytest.mark.slow
