@@ -1,11 +1,17 @@
 """Rulesets as data: the rule options, and the catalogue of docs/reference/rules.md.
 
 A :class:`Ruleset` is a set of rule options. The engine reads the options and never the name. So you can play,
-train on and solve your own ruleset like those of the catalogue.
+train on and solve your own ruleset like those of the catalogue. :func:`lookup` also reads ruleset files.
 """
 
+import hashlib
+import json
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, NamedTuple, get_args
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from mancala_env.errors import InvalidRuleset, did_you_mean
 
@@ -153,6 +159,44 @@ class Ruleset:
         return {
             name: value for name, value in self.options.items() if name not in later or value != later[name]
         }
+
+    @property
+    def options_hash(self) -> str:
+        """Hash of the rule options, 16 hexadecimal digits; the name does not matter."""
+        content = json.dumps(self.stored_options, sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+    @property
+    def is_bundled(self) -> bool:
+        """Whether this is exactly a ruleset of the catalogue."""
+        return _CATALOGUE.get(self.name) == self
+
+    def to_dict(self) -> dict[str, str | int | bool]:
+        """Return all attributes as plain data, without an empty region or source; :func:`lookup` reads it.
+
+        >>> lookup("leyla").to_dict()["landing"]
+        'pair'
+        """
+        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in plain.items() if value != "" or name == "title"}
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a .yaml, .yml or .json file, which :func:`lookup` and the browser page read.
+
+        Raises:
+            InvalidRuleset: The path has another ending, or the name other characters than ``lookup`` takes.
+            OSError: The file cannot be written.
+        """
+        plain = _from_mapping(self.to_dict()).to_dict()  # raises if the file could not be read back
+        if not is_ruleset_file(path):
+            raise InvalidRuleset(f"a ruleset file must end in {_ENDINGS}, not be {str(path)!r}")
+        if Path(path).suffix == ".json":
+            text = json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
+        else:
+            from mancala_env import _plain_yaml as plain_yaml
+
+            text = plain_yaml.write(plain)
+        Path(path).write_text(text, encoding="utf-8")
 
     def num_actions(self, rounds: int | Literal["match"] = 1) -> int:
         """Return A, the number of actions in an episode of ``rounds`` rounds.
@@ -340,15 +384,115 @@ def names() -> tuple[str, ...]:
     return tuple(_CATALOGUE)
 
 
-def lookup(ruleset: str | Ruleset) -> Ruleset:
-    """Return the ruleset with a name; a Ruleset is returned unchanged.
+RulesetLike: TypeAlias = str | Ruleset | Mapping[str, Any] | PathLike[str]
+"""What :func:`lookup` accepts."""
+_FILE_SUFFIXES = (".yaml", ".yml", ".json")
+_ENDINGS = ".yaml, .yml or .json"
+_KEYS = ("like", *(each.name for each in fields(Ruleset)))
+_MOST_FILE_BYTES = 1 << 16
+_YES_OR_NO = {"true": True, "yes": True, "false": False, "no": False}
+
+
+def lookup(ruleset: RulesetLike) -> Ruleset:
+    """Return a ruleset from a name, rule options or a file; a Ruleset is returned unchanged.
+
+    >>> lookup("leyla").landing
+    'pair'
+    >>> lookup({"like": "leyla", "row_width": 5, "name": "my_leyla"}).num_holes
+    10
+
+    Args:
+        ruleset: One of:
+
+            - a name of the catalogue;
+            - a :class:`Ruleset`;
+            - a mapping of attributes of :class:`Ruleset`. Its key ``like`` names a ruleset of the catalogue
+              that has all other rule options. Without a ``name``, the name is derived from the rule options,
+              such as ``leyla_1f2e3d4c``; a name has letters, digits, ``_``, ``-`` and ``.``;
+            - a path that ends in .yaml, .yml or .json, of a file with such a mapping. Without a ``name``, the
+              name is that of the file.
 
     Raises:
-        InvalidRuleset: If the name is unknown; the message lists the nearest names.
+        InvalidRuleset: The name, a key or a value is invalid, or the file cannot be read. The message names
+            the file and the key, and says what is valid.
     """
     if isinstance(ruleset, Ruleset):
         return ruleset
-    if isinstance(ruleset, str) and ruleset in _CATALOGUE:
-        return _CATALOGUE[ruleset]
-    hint = did_you_mean(ruleset, _CATALOGUE, cutoff=0.4)
-    raise InvalidRuleset(f"unknown ruleset {ruleset!r}{hint}; all rulesets: {', '.join(_CATALOGUE)}")
+    if isinstance(ruleset, Mapping):
+        return _from_mapping(ruleset)
+    if is_ruleset_file(ruleset):
+        return _read_file(Path(ruleset))
+    return named(ruleset, f"; or a file that ends in {_ENDINGS}")
+
+
+def named(name: Any, alternatives: str = "") -> Ruleset:
+    """Return a ruleset of the catalogue; no file is read, so the name may come from an untrusted source.
+
+    Raises:
+        InvalidRuleset: If the name is unknown; the message lists all names, and `alternatives` at its end.
+    """
+    if isinstance(name, str) and name in _CATALOGUE:
+        return _CATALOGUE[name]
+    hint = did_you_mean(name, _CATALOGUE, cutoff=0.4)
+    listed = ", ".join(_CATALOGUE) + alternatives
+    raise InvalidRuleset(f"unknown ruleset {name!r}{hint}; all rulesets: {listed}")
+
+
+def is_ruleset_file(ruleset: Any) -> bool:
+    """Return whether :func:`lookup` takes a value as the path of a ruleset file."""
+    return isinstance(ruleset, str | PathLike) and str(ruleset).endswith(_FILE_SUFFIXES)
+
+
+def _read_file(path: Path) -> Ruleset:
+    from mancala_env import _plain_yaml as plain_yaml
+
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MOST_FILE_BYTES + 1)
+        if len(content) > _MOST_FILE_BYTES:
+            raise ValueError(f"it has more than {_MOST_FILE_BYTES:,} bytes")
+        text = content.decode("utf-8-sig")
+        options = json.loads(text) if path.suffix == ".json" else plain_yaml.read(text)
+    except (OSError, ValueError, RecursionError, plain_yaml.YAMLError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InvalidRuleset(f"the ruleset file {path} cannot be read: {why}") from error
+    if not isinstance(options, Mapping):
+        raise InvalidRuleset(f"the ruleset file {path} must hold rule options, such as row_width: 5")
+    try:
+        return _from_mapping(options, re.sub(r"[^\w.-]", "_", path.stem))
+    except InvalidRuleset as error:
+        raise InvalidRuleset(f"the ruleset file {path}: {error}") from error
+
+
+def _from_mapping(options: Mapping[str, Any], default_name: str = "") -> Ruleset:
+    """Return the ruleset that a mapping describes; see :func:`lookup`."""
+    for key in options:
+        if key not in _KEYS:
+            hint = did_you_mean(key, _KEYS)
+            raise InvalidRuleset(f"unknown rule option {key!r}{hint}; the keys are {', '.join(_KEYS)}")
+    base = named(options["like"]) if "like" in options else Ruleset()
+    given = {key: option_of(key, value) for key, value in options.items() if key != "like"}
+    changed = {key: value for key, value in given.items() if getattr(base, key) != value}
+    if "like" in options and not changed:
+        return base
+    words = {"title": "Custom ruleset", "region": "", "source": ""}
+    if "like" in options:
+        told = " and ".join(f"{key} {value}" for key, value in changed.items() if key not in _WORDS)
+        words["title"] = f"{base.title} with {told}" if told else base.title
+    made = replace(base, **(words | {"name": "custom"} | given))
+    if "name" not in given:
+        made = replace(made, name=default_name or f"{base.name}_{made.options_hash[:8]}")
+    if not re.fullmatch(r"\w[\w.-]*", made.name):
+        raise InvalidRuleset(f"name must be letters, digits, _, - and ., such as my_leyla, not {made.name!r}")
+    known = {word: value for word, value in given.items() if word in _WORDS}
+    return replace(_CATALOGUE[made.name], **known) if made.name in _CATALOGUE else made
+
+
+def option_of(name: str, value: Any) -> Any:
+    """Return the value of a rule option, which may be a text such as "5" or "yes"; any other is unchanged."""
+    if isinstance(value, str):
+        if name in ("row_width", "seeds_per_hole") and re.fullmatch(r"\d{1,3}", value, re.ASCII):
+            return int(value)
+        if CHOICES.get(name) == (False, True):
+            return _YES_OR_NO.get(value.lower(), value)
+    return value

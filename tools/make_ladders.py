@@ -142,18 +142,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def _store(played: Ladder, path: Path) -> None:
     stored = json.loads(path.read_text()) if path.exists() else {"rulesets": {}}
-    stored["rulesets"][played.ruleset] = {
-        "opening_turns": played.opening_turns,
-        "opening_set": played.opening_set,
-        "openings": played.openings,
-        "left_out": played.excluded,
-        "ratings": played.ratings().as_dict()["agents"],
-        "matches": [
-            {"first": match.first, "second": match.second, "pairs": list(match.counts)}
-            | ({"repeats": round(match.repeats, 3)} if match.repeats > 1 else {})
-            for match in played.matches
-        ],
-    }
+    stored["rulesets"][played.ruleset] = ladder.as_entry(played)
     order = [name for name in dict.fromkeys([*names(), *stored["rulesets"]]) if name in stored["rulesets"]]
     stored["rulesets"] = {name: stored["rulesets"][name] for name in order}
     write_whole(path, _compact_json(stored))

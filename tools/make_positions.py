@@ -1,7 +1,6 @@
 """Sample and solve the bundled solved positions: ``python -m tools.make_positions layli_goobalay``.
 
-Positions come from rounds between random or mostly greedy players, at most one per round and phase. If the
-opening book contains all positions of the first phase, it provides those.
+:mod:`mancala_env.solver.position_sampling` describes the positions.
 """
 
 import sys
@@ -14,58 +13,16 @@ import numpy as np
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import written_whole
 from mancala_env._util.package_data import DATA
-from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH
 from mancala_env.errors import MancalaError
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.solver.book import UNKNOWN, Book, load_book
-from mancala_env.solver.exact import ILLEGAL, Solver
-from mancala_env.solver.position_sets import PHASES, PositionSet, phase_of
+from mancala_env.solver.exact import Solver
+from mancala_env.solver.position_sampling import Row, arrays_of, draw, row_of
+from mancala_env.solver.position_sets import PHASES, PositionSet
 
 _PER_PHASE = 60
-_Row = tuple[int, np.ndarray, np.ndarray]
-"""Phase, game and action values of a position."""
-# Maximum number of sampled rounds: Gabata 3 has few positions of the first phase, because its first turns are
-# forced.
-_MOST_ROUNDS = 1000
 # Time limit per position after the budget is spent; it suffices for positions of the book.
 _SECONDS_TO_LOOK_UP = 0.001
-
-
-def _greedy_action(position: Position) -> int:
-    """Return the first action with the highest lead of the mover's count after it."""
-
-    def lead(action: int) -> int:
-        after = position.copy()
-        after.play(action)
-        return after.counts[position.player] - after.counts[1 - position.player]
-
-    return max(position.legal_actions, key=lead)
-
-
-def sample(ruleset: Ruleset, rng: np.random.Generator) -> list[Position]:
-    """Play a random or mostly greedy round and return its positions."""
-    position = Position(ruleset, player=SOUTH if rng.random() < 0.5 else NORTH)
-    greedy = 0.75 if rng.random() < 0.5 else 0.0
-    seen = []
-    while not position.is_over:
-        seen.append(position.copy())
-        if rng.random() < greedy and len(seen) > 2:
-            position.play(_greedy_action(position))
-        else:
-            position.play(int(rng.choice(position.legal_actions)))
-    return seen
-
-
-def from_book(book: Book, rng: np.random.Generator, most: int) -> list[Position]:
-    """Return up to `most` positions of the first phase whose actions all have values in the opening book."""
-    known = book.depths < book.depths[book.rests == UNKNOWN].min(initial=book.turns + 1) - 1
-    chosen = []
-    for n in rng.permutation(np.flatnonzero(known)):
-        position = Position.from_games(book.ruleset, book.games, n)
-        if phase_of(position) == 0 and len(position.legal_actions) > 1 and len(chosen) < most:
-            chosen.append(position)
-    return chosen
 
 
 def make(
@@ -95,68 +52,31 @@ def make(
         games, phase and action_values of a PositionSet, and the number of positions that were not solved in
         time.
     """
-    rows: list[_Row] = []
+    rows: list[Row] = []
     if kept is not None:
         rows = list(zip(kept.phase.tolist(), kept.games, kept.action_values, strict=True))
-    drawn = _draw(ruleset, first_phase, per_phase, seed, rows)
+    drawn = draw(ruleset, first_phase, per_phase, seed, rows)
     solver = Solver(ruleset, memory_mb=memory_mb)
     num_unsolved = 0
     started = time.process_time()
     for phase in reversed(range(first_phase, len(PHASES))):
         for position in drawn[phase]:
             is_in_time = time.process_time() - started <= budget
-            values = _action_values(solver, position, seconds_each if is_in_time else _SECONDS_TO_LOOK_UP)
-            if values is None:
+            row = _solved(solver, position, seconds_each if is_in_time else _SECONDS_TO_LOOK_UP)
+            if row is None:
                 num_unsolved += 1
             else:
-                rows.append((phase, position.games[0], values))
+                rows.append(row)
         spent = time.process_time() - started
         print(f"  {PHASES[phase]}: {spent:.0f} s, {num_unsolved} unsolved", flush=True)
-    rows.sort(key=lambda row: row[0])
-    games = np.array([row[1] for row in rows], np.uint64).reshape(-1, NUM_COLUMNS)
-    phases = np.array([row[0] for row in rows], np.int8)
-    return games, phases, np.array([row[2] for row in rows], np.int16), num_unsolved
+    arrays = arrays_of(rows)
+    return arrays["games"], arrays["phase"], arrays["action_values"], num_unsolved
 
 
-def _draw(
-    ruleset: Ruleset, first_phase: int, per_phase: int, seed: int, kept: list[_Row]
-) -> list[list[Position]]:
-    """Draw new positions of each phase, so that a phase has `per_phase` positions with the kept ones."""
-    rng = np.random.default_rng(seed)
-    missing = [per_phase - sum(phase == i for phase, _, _ in kept) for i in range(len(PHASES))]
-    seen = {games.tobytes() for _, games, _ in kept}
-    drawn: list[list[Position]] = [[] for _ in PHASES]
-    book = load_book(ruleset)
-    from_start: list[Position] = []
-    if book and first_phase == 0:
-        from_start = from_book(book, np.random.default_rng([seed, 1]), per_phase)
-        new = [position for position in from_start if position.games.tobytes() not in seen]
-        drawn[0] = new[: max(0, missing[0])]
-        seen |= {position.games.tobytes() for position in drawn[0]}
-    phases = range(1 if from_start else first_phase, len(PHASES))
-    for _ in range(_MOST_ROUNDS):
-        if all(len(drawn[i]) >= missing[i] for i in phases):
-            break
-        round_positions = sample(ruleset, rng)
-        # One position per round and phase, for variety.
-        for phase in phases:
-            here = [p for p in round_positions if phase_of(p) == phase and len(p.legal_actions) > 1]
-            if here and len(drawn[phase]) < missing[phase]:
-                position = here[int(rng.integers(len(here)))]
-                if position.games.tobytes() not in seen:
-                    seen.add(position.games.tobytes())
-                    drawn[phase].append(position)
-    return drawn
-
-
-def _action_values(solver: Solver, position: Position, time_limit: float) -> np.ndarray | None:
-    """Return the value of each action, int16 `[A]`, ILLEGAL for illegal ones; None if not solved in time."""
+def _solved(solver: Solver, position: Position, time_limit: float) -> Row | None:
+    """Return the row of a position, or None if it is not solved in time."""
     solution = solver.solve(position, time_limit=time_limit, with_line=False)
-    if not solution.is_exact:
-        return None
-    values = np.full(solver.ruleset.num_actions("match"), ILLEGAL, np.int16)
-    values[list(solution.action_values)] = list(solution.action_values.values())
-    return values
+    return row_of(solver, position, solution.action_values) if solution.is_exact else None
 
 
 @in_one_line("make_positions", "the file of the current ruleset is unchanged")

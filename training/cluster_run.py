@@ -159,7 +159,7 @@ def train(config: RayConfig, folder: RunFolder, console: Console, resume: bool =
         with closing(ClusterRun(config, folder, checkpoint)) as run:
             write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
             folder.note_start()
-            line = f"Training {config.ruleset} for {config.limit_in_words}; results in {folder.path}"
+            line = f"Training {config.game.name} for {config.limit_in_words}; results in {folder.path}"
             say(console, line)
             with RunProgress(console) as progress, stop_on_signals(run):
                 run.train(progress)

@@ -4,7 +4,7 @@
 |---|---|
 | `checks` | argument checks of the public API: whole numbers, choices, masks, seeds |
 | `command_line` | the parser of all commands, one-line errors and exit statuses |
-| `settings`, `plain_yaml` | settings with ranges as fields of dataclasses; YAML files of them |
+| `settings` | settings with ranges as fields of dataclasses |
 | `files` | atomic writes of files |
 | `archives`, `tensors` | zip and npz files, and safetensors files, read within size limits |
 | `package_data` | paths of the bundled data files |

@@ -1,11 +1,13 @@
-"""Paths of the bundled data files: networks, match values and openings of the rulesets."""
+"""Paths of the bundled data files, and of those that are made on a machine for a ruleset of its user."""
 
+import os
 from importlib import resources
 from pathlib import Path
 from typing import Literal
 
 from mancala_env._util.tensors import SUFFIX
 from mancala_env.rulesets import Ruleset, lookup, names
+from mancala_env.version import __version__
 
 Kind = Literal["policy", "value", "match", "openings", "book", "positions"]
 _NETWORKS = ("policy", "value")
@@ -33,3 +35,14 @@ def bundled_file_for_options(kind: Kind, ruleset: Ruleset) -> Path | None:
     """Return the bundled file of a ruleset with the same rule options, or None."""
     same = (name for name in rulesets_with(kind) if lookup(name).options == ruleset.options)
     return next((bundled_file(kind, name) for name in same), None)
+
+
+def prepared_file(ruleset: Ruleset, name: str) -> Path:
+    """Return the path of a file that is made once for a ruleset of your own, whether or not it exists.
+
+    It is in ``$MANCALA_CACHE``, else in ``$XDG_CACHE_HOME/mancala_env_rulesets``, else in
+    ``~/.cache/mancala_env_rulesets``, in a folder for the rule options and the version of the package.
+    """
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    root = Path(os.environ.get("MANCALA_CACHE") or Path(base) / "mancala_env_rulesets")
+    return root / f"{ruleset.options_hash}-{__version__}" / name

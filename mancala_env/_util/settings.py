@@ -71,7 +71,7 @@ class Setting(NamedTuple):
     @property
     def valid_values(self) -> str:
         """The valid values in words, such as "a whole number, at least 1, or null"."""
-        words = {str: "text", type(None): "null"}
+        words = {str: "text", type(None): "null", dict: "a mapping such as {row_width: 5}"}
         said = []
         for kind in self.kinds:
             if kind in (int, float):
@@ -80,8 +80,10 @@ class Setting(NamedTuple):
                 said.append(", ".join(filter(None, (number, self.meaning.range_in_words))))
             elif get_origin(kind) is Literal:
                 said.append(("one of " if kind is self.kind else "") + ", ".join(get_args(kind)))
+            elif get_origin(kind) is list:
+                said.append("a list such as [random, greedy]")
             else:
-                said.append(words.get(kind, "a list such as [random, greedy]"))
+                said.append(words.get(kind, f"a {getattr(kind, '__name__', kind)}"))
         return ", or ".join(said)
 
     @property
@@ -172,10 +174,10 @@ def from_text(setting: Setting, text: str) -> Any:
         if kind in kinds and not has_leading_zero:
             with suppress(ValueError):
                 return number_of(text, kind)
-    if any(get_origin(kind) is list for kind in kinds):
+    if any(get_origin(kind) is list for kind in kinds) or (dict in kinds and text.startswith("{")):
         import yaml
 
-        from mancala_env._util import plain_yaml
+        from mancala_env import _plain_yaml as plain_yaml
 
         with suppress(yaml.YAMLError):
             return plain_yaml.read(text)

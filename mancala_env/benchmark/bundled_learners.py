@@ -65,7 +65,7 @@ def config_of(
         found = _file_of(ruleset)
         values |= {name: value for name, value in found.items() if not name.startswith(_OF_AN_ENTRY)}
     values |= {
-        "ruleset": ruleset.name,
+        "ruleset": ruleset,
         "rounds": 1,
         "name": _NAME,
         "folder": str(folder),
@@ -97,7 +97,7 @@ def distillation_of(ruleset: Ruleset) -> dict[str, Any]:
 
 def _file_of(ruleset: Ruleset) -> dict[str, Any]:
     file = CONFIGS / f"{ruleset.name}.yaml"
-    return read_file(file) if file.is_file() else {}
+    return read_file(file) if ruleset.is_bundled and file.is_file() else {}
 
 
 def prepare(task: Task, ruleset: Ruleset) -> None:

@@ -21,10 +21,13 @@ from mancala_env.benchmark.scoring import Score, Scoring
 from mancala_env.benchmark.tasks import TASKS
 from mancala_env.evaluation.results_file import LinesFile
 from mancala_env.games.speed import machine
+from mancala_env.rulesets import Ruleset, lookup, named, names
 from mancala_env.version import __version__
 
 FORMAT = 1
 RESULTS = "results.jsonl"
+RULESETS = "rulesets"
+"""Folder of the rulesets that are not in the catalogue."""
 BASELINE = "search"
 """Task name of baselines, which do not learn; plots show them as horizontal lines."""
 MEASURED, VOID, END = "measured", "void", "end"
@@ -110,6 +113,11 @@ class Results(LinesFile):
     def end(self, key: RunKey) -> str | None:
         """Return the reason why a run was refused, "" if it was not refused, or None if it has not ended."""
         return self._ends.get(key)
+
+    def ruleset(self, name: str) -> Ruleset:
+        """Return a ruleset of the catalogue, or one of your own from its file beside the results."""
+        file = Path(self.path or "").parent / RULESETS / f"{name}.yaml"
+        return lookup(file) if name not in names() and file.is_file() else named(name)
 
     def all_rows(self) -> list[Row]:
         """Return the valid measurements of all runs that were not refused.

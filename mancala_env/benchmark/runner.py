@@ -21,7 +21,7 @@ from mancala_env._util.checks import is_whole, one_of, whole
 from mancala_env.agents.registry import entrant_of
 from mancala_env.benchmark.budget import LearningBudget, Limit, measuring_points
 from mancala_env.benchmark.entries import Entry, InvalidEntry, Point, check_takes_part
-from mancala_env.benchmark.results import BASELINE, RESULTS, Results, Row, RunKey, made_here
+from mancala_env.benchmark.results import BASELINE, RESULTS, RULESETS, Results, Row, RunKey, made_here
 from mancala_env.benchmark.scoring import Scoring, scoring_of
 from mancala_env.benchmark.tasks import TASKS, Refused, Task
 from mancala_env.errors import InvalidArgument, MancalaError, printable
@@ -61,7 +61,10 @@ class LearnerRun(NamedTuple):
     def folder(self) -> Path:
         """The learner's own folder."""
         name, task = f"{self.entry.name}-{self.entry.identity}", self.task.name
-        return self.learners / self.ruleset.name / task / self.limit.slug / name / f"seed-{self.seed}"
+        ruleset = self.ruleset.name
+        if not self.ruleset.is_bundled:
+            ruleset += f"-{self.ruleset.options_hash[:8]}"
+        return self.learners / ruleset / task / self.limit.slug / name / f"seed-{self.seed}"
 
     @property
     def key(self) -> RunKey:
@@ -207,6 +210,10 @@ def run_plan(wanted: BenchmarkPlan, say: Say = print) -> int:
         InvalidResults: If the results file is invalid, or another process is writing it.
     """
     commit, num_broken = git_revision(), 0
+    for ruleset in {run.ruleset for run in (*wanted.runs, *wanted.baselines)}:
+        if not ruleset.is_bundled:
+            (wanted.folder / RULESETS).mkdir(parents=True, exist_ok=True)
+            ruleset.save(wanted.folder / RULESETS / f"{ruleset.name}.yaml")
     with Results(wanted.folder / RESULTS) as results:
         for baseline in wanted.baselines:
             if not results.rows(baseline.key):

@@ -22,7 +22,6 @@ from mancala_env.errors import MancalaError
 from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.plots import ANCHOR, BARS, INK, figure_of, finish, matplotlib_or_why, new_axes
 from mancala_env.evaluation.report import check_report_path, write_plots
-from mancala_env.rulesets import lookup
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,7 +114,7 @@ class BenchmarkSummary:
 
     def __init__(self, results: Results) -> None:
         """Select the last measurements of entries and of runs that were repeated with another version."""
-        rows = results.all_rows()
+        self._results, rows = results, results.all_rows()
         learned = [row for row in rows if row.key.task != BASELINE]
         newest = {row.key.entry: row.key.identity for row in learned}
         unchanged = [row for row in learned if newest[row.key.entry] == row.key.identity]
@@ -171,7 +170,7 @@ class BenchmarkSummary:
             if len(strata) == len(rulesets)
         }
         regrets = {
-            entry: [_regrets(rows, contest.ruleset == ALL) for rows in strata]
+            entry: [self._regrets(rows, contest.ruleset == ALL) for rows in strata]
             for entry, strata in strata_of.items()
         }
         estimates = {entry: estimate_iqm(strata) for entry, strata in regrets.items()}
@@ -203,6 +202,10 @@ class BenchmarkSummary:
         of = (contest.ruleset, contest.scoring)
         found = [row for row in self.baselines if (row.key.ruleset, row.key.scoring) == of]
         return sorted(found, key=lambda row: row.score.regret)
+
+    def _regrets(self, rows: Sequence[Row], is_relative: bool) -> np.ndarray:
+        found = np.array([row.score.regret for row in rows])
+        return found / regret_of_random(self._results.ruleset(rows[0].key.ruleset)) if is_relative else found
 
     def curve(self, contest: Contest, entry: str) -> list[tuple[float, Estimate, Estimate]]:
         """Return the learning curve of an entry on one ruleset.
@@ -269,11 +272,6 @@ def _together(contest: Contest) -> Contest:
 def _belongs(row: Row, contest: Contest) -> bool:
     own = _contest(row)
     return contest in (own, _together(own))
-
-
-def _regrets(rows: Sequence[Row], is_relative: bool) -> np.ndarray:
-    found = np.array([row.score.regret for row in rows])
-    return found / regret_of_random(lookup(rows[0].key.ruleset)) if is_relative else found
 
 
 def _less_regret(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> Estimate:

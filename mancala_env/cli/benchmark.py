@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, MissingPackage, Parser, needing, say
-from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, add_json, add_report
+from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_json, add_report
 from mancala_env.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def add_arguments(parser: Parser) -> None:
         "--rulesets",
         nargs="+",
         default=[DEFAULT_RULESET],
-        help=f"names of rulesets; {DEFAULT_RULESET} by default",
+        help=f"rulesets, each a {RULESET}; {DEFAULT_RULESET} by default",
     )
     add(
         "--tasks",
@@ -124,7 +124,10 @@ def _entries(options: Any) -> "tuple[list[Entry], list[str]]":
 def _plan(entries: "list[Entry]", options: Any) -> "BenchmarkPlan":
     from mancala_env.benchmark.budget import limit_of_minutes, limit_of_steps
     from mancala_env.benchmark.runner import plan
+    from mancala_env.evaluation import prepare
 
+    for ruleset in options.rulesets:
+        prepare(ruleset, _say)
     limits = [*map(limit_of_steps, options.steps), *map(limit_of_minutes, options.core_minutes)]
     names = ("rulesets", "tasks", "seeds", "points", "games", "anchors", "lines")
     chosen = {name: getattr(options, name) for name in names}

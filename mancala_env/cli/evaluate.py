@@ -3,14 +3,15 @@
 import contextlib
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mancala_env._util.command_line import Interrupted, Parser, whole_number_or
+from mancala_env._util.command_line import Interrupted, Parser, say, whole_number_or
 from mancala_env.agents import Spec
-from mancala_env.cli.options import DEFAULT_RULESET, add_common, add_report
+from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_common, add_report
 from mancala_env.cli.progress import stages
 from mancala_env.cli.tables import print_json, print_table
-from mancala_env.rulesets import Ruleset
+from mancala_env.rulesets import Ruleset, lookup
 
 if TYPE_CHECKING:
     from mancala_env.evaluation.agent_evaluation import Evaluation
@@ -26,7 +27,7 @@ def add_arguments(parser: Parser) -> None:
     """Add the command's arguments and options."""
     add = parser.add_argument
     add("specs", nargs="+", metavar="SPEC", help="agent, such as greedy, minimax:4, perfect or run/final.zip")
-    add("--ruleset", help=f"name of the ruleset; by default the checkpoint's, else {DEFAULT_RULESET}")
+    add("--ruleset", help=f"{RULESET}; by default the checkpoint's, else {DEFAULT_RULESET}")
     add("--games", type=int, default=100, help="number of games per match; even")
     add(
         "--opening_turns",
@@ -71,6 +72,7 @@ def run(options: Any) -> int:
     """Run the command and return the exit status."""
     from mancala_env.evaluation.agent_evaluation import evaluate
     from mancala_env.evaluation.match_options import EvaluationOptions
+    from mancala_env.evaluation.prepared import prepare
     from mancala_env.evaluation.report import check_report_path
 
     if options.report is not None:
@@ -79,6 +81,10 @@ def run(options: Any) -> int:
     ruleset = ruleset_of(specs) if options.ruleset is None else options.ruleset
     if options.ladder is None:
         options.ladder = len(specs) == 1
+    for spec in specs:
+        spec.on(lookup(ruleset))  # raises before the positions are solved if a network is missing
+    if options.regret or options.ladder:
+        prepare(ruleset, partial(say, PROGRAM), ladder=options.ladder)
     names = [field.name for field in fields(EvaluationOptions)]
     chosen: dict[str, Any] = {name: getattr(options, name, None) for name in names}
     so_far: list[Evaluation] = []

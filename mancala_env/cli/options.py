@@ -1,9 +1,29 @@
 """Options that several commands share."""
 
 from mancala_env._util.command_line import Parser
+from mancala_env.errors import InvalidPosition
+from mancala_env.games.position import Position
+from mancala_env.rulesets import is_ruleset_file, lookup, names
 
 PROGRAM = "mancala"
 DEFAULT_RULESET = "layli_goobalay"
+RULESET = "ruleset name, or path of a ruleset file"
+"""What every argument and option for a ruleset takes."""
+
+
+def is_ruleset(text: str) -> bool:
+    """Return whether a text is the name of a ruleset or the path of a ruleset file."""
+    return text in names() or is_ruleset_file(text)
+
+
+def position_of(text: str, ruleset: str | None) -> Position:
+    """Return the position of a line of text; `ruleset` is needed if it is not in the catalogue."""
+    if ruleset is None:
+        return Position.from_text(text)
+    known = lookup(ruleset)
+    if text.split()[:1] != [known.name]:
+        raise InvalidPosition(f"{text!r} is not of --ruleset {ruleset!r}, whose name is {known.name!r}")
+    return Position.from_text(text, known)
 
 
 def add_common(parser: Parser, threads: str = "all cores") -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, Parser, needing, whole_number_or
 from mancala_env._util.stop_signals import STOP_SIGNALS, Terminated, handled, is_ignored, undisturbed
-from mancala_env.cli.options import DEFAULT_RULESET
+from mancala_env.cli.options import DEFAULT_RULESET, RULESET, position_of
 from mancala_env.errors import InvalidArgument, MancalaError
 from mancala_env.games.position import Position
 from mancala_env.games.records import check_appendable
@@ -26,7 +26,7 @@ DESCRIPTION = (
 def add_arguments(parser: Parser) -> None:
     """Add the command's options."""
     add, player = parser.add_argument, "human, human:NAME, or the spec of an agent"
-    add("--ruleset", help=f"name of the ruleset; {DEFAULT_RULESET} by default")
+    add("--ruleset", help=f"{RULESET}; {DEFAULT_RULESET} by default")
     add("--south", default="human", help=f"player of South: {player}")
     add("--north", default="minimax:4", help=f"player of North: {player}")
     add(
@@ -115,9 +115,4 @@ def _keep(game: "InteractiveGame", path: str) -> None:
 def _start(options: Any) -> Position:
     if options.start is None:
         return Position(DEFAULT_RULESET if options.ruleset is None else options.ruleset)
-    position = Position.from_text(options.start)
-    if options.ruleset not in (None, position.ruleset.name):
-        raise InvalidArgument(
-            f"--start is a position of {position.ruleset.name}, not of --ruleset {options.ruleset}"
-        )
-    return position
+    return position_of(options.start, options.ruleset)

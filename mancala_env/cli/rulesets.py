@@ -1,25 +1,28 @@
-"""`mancala rulesets`: list the rulesets of the catalogue."""
+"""`mancala rulesets`: list the rulesets of the catalogue, or your own."""
 
 from dataclasses import asdict
 from typing import Any
 
 from mancala_env import rulesets
 from mancala_env._util.command_line import Parser
-from mancala_env.cli.options import add_json
+from mancala_env.cli.options import RULESET, add_json
 from mancala_env.cli.tables import print_json, print_table
 
 HELP = "list the rulesets"
-DESCRIPTION = "List the rulesets of the catalogue with their rule options and sources."
+DESCRIPTION = "List rulesets with their rule options and sources."
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's options."""
+    """Add the command's arguments and options."""
+    parser.add_argument(
+        "rulesets", nargs="*", metavar="RULESET", help=f"{RULESET}; by default all of the catalogue"
+    )
     add_json(parser)
 
 
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
-    every = [rulesets.lookup(name) for name in rulesets.names()]
+    every = [rulesets.lookup(name) for name in options.rulesets or rulesets.names()]
     if options.json:
         print_json([asdict(ruleset) for ruleset in every])
         return 0

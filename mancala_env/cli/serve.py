@@ -10,7 +10,11 @@ from typing import Any
 
 from mancala_env._util.command_line import Parser, needing, true_or_false
 from mancala_env.agents import Spec
+from mancala_env.cli.options import RULESET
 from mancala_env.errors import InvalidArgument
+from mancala_env.games.position import Position
+from mancala_env.games.records.writer import dials_of
+from mancala_env.rulesets import Ruleset, lookup
 
 HELP = "play and study in a browser"
 DESCRIPTION = (
@@ -26,6 +30,7 @@ def add_arguments(parser: Parser) -> None:
     add("--port", type=int, default=8424, help="port to listen on; 0 for any free port")
     add("--checkpoints", metavar="FOLDER", help="folder of checkpoints to play against")
     add("--agents", nargs="*", default=[], metavar="SPEC", help="specs of further agents to play against")
+    add("--ruleset", help=f"{RULESET}, with which the page starts")
     add("--memory_mb", type=int, default=1024, help="size of a solver's transposition table in MB")
     add("--browser", type=true_or_false, default=True, metavar="BOOL", help="open a browser: true or false")
 
@@ -46,6 +51,7 @@ def run(options: Any) -> int:
         _ = named.ruleset, named.identity  # raises now if a file of the spec cannot be read
     if options.memory_mb < 1:
         raise InvalidArgument(f"--memory_mb must be at least 1, not {options.memory_mb}")
+    start = "" if options.ruleset is None else _start_of(lookup(options.ruleset))
     listening = _listening(options.host, options.port)
     port = listening.getsockname()[1]
     limits = Limits()
@@ -57,7 +63,7 @@ def run(options: Any) -> int:
         hosts=_names(options.host),
     )
     name = "127.0.0.1" if options.host in ("0.0.0.0", "::") else options.host
-    address = f"http://{f'[{name}]' if ':' in name else name}:{port}/"
+    address = f"http://{f'[{name}]' if ':' in name else name}:{port}/{start}"
     print(f"mancala is served at {address} (press Ctrl-C to stop)", flush=True)
     if options.browser:
         with suppress(webbrowser.Error, OSError):
@@ -75,6 +81,12 @@ def run(options: Any) -> int:
         uvicorn.Server(config).run(sockets=[listening])
     print("mancala serve: stopped", file=sys.stderr)
     return 0
+
+
+def _start_of(ruleset: Ruleset) -> str:
+    """Return the part of the page's address that opens the start position of a ruleset."""
+    options = ";".join(["", *dials_of(ruleset)] if not ruleset.is_bundled else [])
+    return f"#play/{Position(ruleset).to_text().replace(' ', '+')}{options}"
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -10,7 +10,7 @@ from mancala_env.agents import InvalidSpec, Spec
 from mancala_env.agents.registry import kind_named
 from mancala_env.cli.describe import show_agent, show_network
 from mancala_env.cli.evaluate import ruleset_of
-from mancala_env.cli.options import DEFAULT_RULESET, add_json
+from mancala_env.cli.options import DEFAULT_RULESET, RULESET, add_json, is_ruleset, position_of
 from mancala_env.cli.tables import describe_turn, print_json
 from mancala_env.errors import InvalidArgument, InvalidPosition, printable
 from mancala_env.games import pictures
@@ -37,8 +37,8 @@ def add_arguments(parser: Parser) -> None:
         "what",
         nargs="+",
         metavar="POSITION|RULESET|RECORDS|SPEC",
-        help="position as a line of text, name of a ruleset, path of a file of game records, path of a "
-        "checkpoint, or spec of an agent",
+        help="position as a line of text, name of a ruleset, path of a file of a ruleset, of game records or "
+        "of a checkpoint, or spec of an agent",
     )
     for kind, drawn in _PICTURES.items():
         add(f"--{kind}", metavar="FILE", help=f"{kind.upper()} file to draw {drawn} to")
@@ -47,7 +47,7 @@ def add_arguments(parser: Parser) -> None:
     add("--turn", type=int, help="number of the turn of a recorded game to show; 0 for the start")
     add("--width", type=int, metavar="PX", help="width of the picture in pixels")
     add("--theme", help="colours of the picture: light, dark or, for SVG, auto (the default)")
-    add("--ruleset", help=f"ruleset of an agent with a bundled network; {DEFAULT_RULESET} by default")
+    add("--ruleset", help=f"{RULESET}, of a position or an agent; {DEFAULT_RULESET} by default")
     add("--all", action="store_true", help="print all settings of a checkpoint")
     add_json(parser)
 
@@ -60,13 +60,17 @@ def run(options: Any) -> int:
         return 0
     if options.game is not None or options.turn is not None:
         raise InvalidArgument(f"--game and --turn need a file of game records, not {printable(text)!r}")
-    is_ruleset = text in rulesets.names()
+    is_start = is_ruleset(text)
     if _picture(options) is not None or options.action is not None:
-        _show_position(Position(text) if is_ruleset else Position.from_text(text), options)
+        _show_position(Position(text) if is_start else position_of(text, options.ruleset), options)
         return 0
-    spec, kind = None if is_ruleset else _spec_of(text), kind_named(text)
-    if options.ruleset is not None and kind is None and (spec is None or spec.kind == "checkpoint"):
-        raise InvalidArgument(f"--ruleset needs an agent such as trained, not {printable(text)!r}")
+    is_position = not is_start and " " in text
+    spec, kind = None if is_start or is_position else _spec_of(text), kind_named(text)
+    is_of_one_ruleset = is_start or (spec is not None and spec.kind == "checkpoint")
+    if options.ruleset is not None and is_of_one_ruleset:
+        raise InvalidArgument(
+            f"--ruleset needs an agent such as trained, or a position, not {printable(text)!r}"
+        )
     if spec is not None and spec.kind == "checkpoint":
         show_network(text, options.all, options.json)
     elif spec is not None:
@@ -76,8 +80,8 @@ def run(options: Any) -> int:
         show_agent(text, spec.meaning, spec.on(ruleset), options.json)
     elif kind is not None:
         show_agent(text, kind, None, options.json)
-    elif is_ruleset or " " in text:
-        _show_position(Position(text) if is_ruleset else Position.from_text(text), options)
+    elif is_start or is_position:
+        _show_position(Position(text) if is_start else position_of(text, options.ruleset), options)
     else:
         raise InvalidPosition(
             f"{text!r} is not a ruleset ({', '.join(rulesets.names())}), an agent, a file or a position"

@@ -3,13 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, Parser
-from mancala_env.cli.options import DEFAULT_RULESET, add_common
+from mancala_env.cli.options import DEFAULT_RULESET, RULESET, add_common, position_of
 from mancala_env.cli.progress import bounds
 from mancala_env.cli.tables import print_json, print_table
 from mancala_env.engine.state import PLAYERS
 from mancala_env.errors import InvalidPosition
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import Position
+from mancala_env.rulesets import is_ruleset_file
 
 if TYPE_CHECKING:
     from mancala_env.solver import Progress, Solution
@@ -26,9 +27,9 @@ def add_arguments(parser: Parser) -> None:
         nargs="*",
         default=[],
         metavar="POSITION",
-        help="position, as printed by mancala show, or name of a ruleset for its start position",
+        help=f"position, as printed by mancala show, or {RULESET}, for its start position",
     )
-    add("--ruleset", help="name of the ruleset whose start position to solve, instead of POSITION")
+    add("--ruleset", help=f"{RULESET}, of POSITION or of the start position to solve")
     add("--time_limit", type=float, help="time limit in seconds; bounds of the value are printed after it")
     add("--memory_mb", type=int, default=1024, help="size of the transposition table in MB")
     add_common(parser, threads="one")
@@ -68,12 +69,14 @@ def _position_to_solve(options: Any) -> Position:
     text = " ".join(options.position)
     if options.position and not text.strip():  # an unset shell variable
         raise InvalidPosition(f"{text!r} is not a position; mancala show prints positions")
-    if text and options.ruleset is not None:
-        raise InvalidPosition(f"give a position or --ruleset, not both: {text!r} and {options.ruleset!r}")
     if not text:
         return Position(DEFAULT_RULESET if options.ruleset is None else options.ruleset)
-    # One word without a board is the name of a ruleset; a misspelled one gets a suggestion.
-    return Position.from_text(text) if " " in text or "/" in text else Position(text)
+    # One word without a board is a ruleset; a misspelled one gets a suggestion.
+    if not is_ruleset_file(text) and (" " in text or "/" in text):
+        return position_of(text, options.ruleset)
+    if options.ruleset is not None:
+        raise InvalidPosition(f"give a ruleset or --ruleset, not both: {text!r} and {options.ruleset!r}")
+    return Position(text)
 
 
 def _solution_as_dict(position: Position, solution: "Solution") -> dict[str, Any]:

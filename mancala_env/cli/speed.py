@@ -3,7 +3,7 @@
 from typing import Any
 
 from mancala_env._util.command_line import Parser
-from mancala_env.cli.options import DEFAULT_RULESET, add_common
+from mancala_env.cli.options import DEFAULT_RULESET, RULESET, add_common
 from mancala_env.cli.tables import print_json, print_table
 
 HELP = "measure the engine's speed on this machine"
@@ -15,7 +15,7 @@ DESCRIPTION = (
 
 def add_arguments(parser: Parser) -> None:
     """Add the command's options."""
-    parser.add_argument("--ruleset", default=DEFAULT_RULESET, help="name of the ruleset")
+    parser.add_argument("--ruleset", default=DEFAULT_RULESET, help=RULESET)
     parser.add_argument("--seconds", type=float, default=2.0, help="duration of each measurement in seconds")
     add_common(parser)
 

@@ -21,6 +21,7 @@ from mancala_env.evaluation.agent_evaluation import Evaluation, evaluate
 from mancala_env.evaluation.ladder import Ladder, NoLadder, stored_ladder
 from mancala_env.evaluation.matches import MatchResult, play_matches, play_openings
 from mancala_env.evaluation.openings import InvalidMatch, Openings, OpeningSet, openings
+from mancala_env.evaluation.prepared import prepare
 from mancala_env.evaluation.ratings import PairCounts, Ratings, fit_ratings
 from mancala_env.evaluation.regret import (
     Regret,
@@ -53,6 +54,7 @@ __all__ = [
     "own_games_regret",
     "play_matches",
     "play_openings",
+    "prepare",
     "regret_difference",
     "round_robin",
     "stored_ladder",

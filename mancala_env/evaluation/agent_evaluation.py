@@ -27,6 +27,10 @@ from mancala_env.evaluation.regret import (
 from mancala_env.evaluation.round_robin import Entrant, check_distinct, entrant, play_pairings
 from mancala_env.rulesets import Ruleset, lookup
 
+_NO_POSITIONS = (
+    "regret is not measured, because no solved positions are bundled for {}; evaluation.prepare makes some"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
@@ -119,7 +123,7 @@ def evaluate(
         notes += [f"anchor {anchor} is excluded: {why}" for anchor, why in stored.excluded.items()]
     if chosen.regret and not has_exact_positions(ruleset):
         chosen = replace(chosen, regret=False)
-        notes.append(f"regret is not measured, because no solved positions are bundled for {ruleset.name}")
+        notes.append(_NO_POSITIONS.format(ruleset.name))
     opening_set, turns = openings_to_evaluate(chosen.opening_set, ruleset, chosen.opening_turns)
     names, seed = tuple(one.name for one in entrants), whole("seed", chosen.seed, 0)
     found = Evaluation(ruleset.name, names, [], None, [], notes, [], opening_set, turns, chosen.rounds, seed)

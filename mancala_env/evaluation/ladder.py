@@ -1,23 +1,32 @@
-"""The stored ladder: bundled ratings of scripted agents. Other agents are rated against these *anchors*.
+"""The stored ladder: ratings of scripted agents. Other agents are rated against these *anchors*.
 
 `data/ladder.json` contains the pair counts of the anchors' round robin, from which the ratings are computed.
-``python -m tools.make_ladders`` writes it.
+``python -m tools.make_ladders`` writes it. :func:`prepare_ladder` plays a ladder for a ruleset of your own.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
+from mancala_env._util.files import write_whole
+from mancala_env._util.package_data import prepared_file
 from mancala_env.errors import MancalaError
-from mancala_env.evaluation.openings import Openings
-from mancala_env.evaluation.ratings import PairCounts, Ratings, fit_ratings
-from mancala_env.rulesets import Ruleset, lookup, names
+from mancala_env.evaluation.balanced_openings import openings_hash
+from mancala_env.evaluation.openings import Openings, openings_to_evaluate
+from mancala_env.evaluation.ratings import PairCounts, Ratings, as_pair_counts, fit_ratings
+from mancala_env.evaluation.round_robin import round_robin
+from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 
 STORED = Path(__file__).resolve().parent.parent / "data" / "ladder.json"
 SLOW_ANCHORS = ("perfect", "perfect+traps")
 """Anchors that were rated over fewer games and that new agents do not play, because they are too slow."""
 ANCHORS = ("random", "greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100", "mcts:1000", *SLOW_ANCHORS)
+OWN_ANCHORS = ("random", "greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100")
+"""Anchors of the ladder of a ruleset of your own."""
+_LADDER_FILE, _GAMES = "ladder.json", 200
 
 
 class NoLadder(MancalaError):
@@ -62,7 +71,7 @@ class Ladder:
 _fitted = lru_cache(fit_ratings)
 
 
-def stored_ladder(ruleset: str | Ruleset) -> Ladder:
+def stored_ladder(ruleset: RulesetLike) -> Ladder:
     """Return the stored ladder of a ruleset.
 
     >>> stored_ladder("leyla").anchors[:3]
@@ -73,14 +82,62 @@ def stored_ladder(ruleset: str | Ruleset) -> Ladder:
         NoLadder: If no ladder is stored for it; the message lists the rulesets that have one.
     """
     ruleset = lookup(ruleset)
-    stored = json.loads(STORED.read_text())["rulesets"]
-    # Only rulesets of the catalogue have ladders, not other rulesets with the same name.
-    if ruleset.name not in stored or ruleset.name not in names() or lookup(ruleset.name) != ruleset:
-        raise NoLadder(
-            f"no ladder is stored for {ruleset.name!r}, only for {', '.join(stored)}; switch the ladder off "
-            "(ladder=False, --no_ladder) and name the opponents"
-        )
-    entry = stored[ruleset.name]
+    stored, file = json.loads(STORED.read_text())["rulesets"], prepared_file(ruleset, _LADDER_FILE)
+    # Only rulesets of the catalogue have bundled ladders, not other rulesets with the same name.
+    if ruleset.name in stored and ruleset.is_bundled:
+        return _ladder_of(ruleset, stored[ruleset.name])
+    if file.is_file():
+        return _ladder_of(ruleset, json.loads(file.read_text()))
+    raise NoLadder(
+        f"no ladder is stored for {ruleset.name!r}, only for {', '.join(stored)}; mancala evaluate and "
+        "mancala_env.evaluation.prepare play one, or switch the ladder off (ladder=False, --no_ladder) and "
+        "name the opponents"
+    )
+
+
+def prepare_ladder(ruleset: RulesetLike, say: Callable[[str], object] = print) -> Ladder:
+    """Return the ladder of a ruleset; play it first if it is missing, and keep it in the user's cache folder.
+
+    Args:
+        ruleset: What :func:`mancala_env.rulesets.lookup` accepts.
+        say: Called with messages about the progress.
+
+    Raises:
+        InvalidRuleset: The ruleset is invalid.
+        OSError: The file cannot be written.
+    """
+    ruleset = lookup(ruleset)
+    try:
+        return stored_ladder(ruleset)
+    except NoLadder:
+        file = prepared_file(ruleset, _LADDER_FILE)
+    say(f"rating {', '.join(OWN_ANCHORS)} on {ruleset.name}, once; kept in {file}")
+    chosen, turns = openings_to_evaluate(None, ruleset, None)
+    matches = round_robin(OWN_ANCHORS, ruleset, games=_GAMES, opening_set=chosen, opening_turns=turns)
+    counts = tuple(map(as_pair_counts, matches))
+    played = Ladder(ruleset.name, counts, turns, {}, chosen, openings_hash(ruleset, chosen))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, json.dumps(as_entry(played), indent=2))
+    return played
+
+
+def as_entry(ladder: Ladder) -> dict[str, Any]:
+    """Return a ladder as plain data: its entry in a file."""
+    return {
+        "opening_turns": ladder.opening_turns,
+        "opening_set": ladder.opening_set,
+        "openings": ladder.openings,
+        "left_out": ladder.excluded,
+        "ratings": ladder.ratings().as_dict()["agents"],
+        "matches": [
+            {"first": match.first, "second": match.second, "pairs": list(match.counts)}
+            | ({"repeats": round(match.repeats, 3)} if match.repeats > 1 else {})
+            for match in ladder.matches
+        ],
+    }
+
+
+def _ladder_of(ruleset: Ruleset, entry: dict[str, Any]) -> Ladder:
     matches = tuple(
         PairCounts(match["first"], match["second"], tuple(match["pairs"]), match.get("repeats", 1.0))
         for match in entry["matches"]

@@ -21,8 +21,8 @@ from mancala_env.evaluation.matches import MatchGames, check_agent, num_pairs
 from mancala_env.evaluation.openings import InvalidMatch, openings, openings_in_words, openings_to_evaluate
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.solver import ILLEGAL, PHASES, Solver, positions, rulesets_with_positions
-from mancala_env.solver.position_sets import phase_of
+from mancala_env.solver import ILLEGAL, PHASES, Solver, positions
+from mancala_env.solver.position_sets import has_positions, phase_of
 
 FIXED_POSITIONS = "fixed positions"
 MOST_MISTAKES = 6
@@ -98,6 +98,7 @@ class Regret:
         phases: Regret by phase, in the order of a round.
         regrets: Regret in each position in seeds, `[N]`.
         worst: The moves with the highest regret, the worst first, at most MOST_MISTAKES.
+        game: The ruleset itself; None: the one of the catalogue.
     """
 
     agent: str
@@ -108,6 +109,7 @@ class Regret:
     phases: tuple[PhaseRegret, ...]
     regrets: np.ndarray = field(repr=False, compare=False)
     worst: tuple[EvaluatedMove, ...] = field(default=(), repr=False, compare=False)
+    game: Ruleset | None = field(default=None, repr=False, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -187,7 +189,7 @@ def regret_difference(first: Regret, second: Regret) -> RegretDifference:
             f"{first.ruleset}, {second.agent} has {len(second.regrets)} of {second.ruleset}"
         )
     apart = first.regrets.astype(np.float64) - second.regrets
-    ruleset = lookup(first.ruleset)
+    ruleset = first.game or lookup(first.ruleset)
     most = 2.0 * ruleset.total_seeds
     interval = mean_interval(apart, expected_mistake(ruleset), -most, most)
     compared = (first.agent, second.agent, ruleset.name, first.source, len(apart))
@@ -206,9 +208,8 @@ def expected_mistake(ruleset: Ruleset) -> float:
 
 
 def has_exact_positions(ruleset: str | Ruleset) -> bool:
-    """Return whether solved positions are bundled for exactly this ruleset."""
-    ruleset = lookup(ruleset)
-    return ruleset.name in rulesets_with_positions() and lookup(ruleset.name) == ruleset
+    """Return whether there are solved positions of exactly this ruleset; see :func:`prepare`."""
+    return has_positions(lookup(ruleset))
 
 
 def measure_regret(agent: AgentLike, ruleset: str | Ruleset, *, progress: Progress | None = None) -> Regret:
@@ -371,7 +372,7 @@ def _summarised(
     parts = tuple(_part(name, regrets[phase == i], ruleset) for i, name in enumerate(phases))
     overall = _part("all", regrets, ruleset)
     mistakes = tuple(move for move in worst if move.regret > 0)
-    return Regret(agent.spec, ruleset.name, source, unsolved, overall, parts, regrets, mistakes)
+    return Regret(agent.spec, ruleset.name, source, unsolved, overall, parts, regrets, mistakes, ruleset)
 
 
 def _part(name: str, regrets: np.ndarray, ruleset: Ruleset) -> PhaseRegret:

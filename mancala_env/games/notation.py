@@ -27,7 +27,7 @@ import numpy as np
 
 from mancala_env.engine.state import END_REASONS, ENDLESS, NORTH, SOUTH, State
 from mancala_env.errors import InvalidPosition, InvalidRuleset
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, RulesetLike, lookup, named
 
 LETTERS = "SN"
 _OWNER_MARKS = {-1: "", SOUTH: "s", NORTH: "n"}
@@ -94,18 +94,19 @@ def position_text(ruleset: Ruleset, state: State, b: int = 0) -> str:
     return " ".join(words)
 
 
-def parse_position(text: str, ruleset: Ruleset | None = None) -> dict[str, Any]:
+def parse_position(text: str, ruleset: RulesetLike | None = None) -> dict[str, Any]:
     """Read a position line as the arguments of Position; an InvalidPosition names the wrong part."""
     words = words_of(text) if isinstance(text, str) else []
     if len(words) < 4:
         raise InvalidPosition(f"{text!r} is not a position; the form is: {_FORM}")
     name, rows, stores, player, *options = words
+    ruleset = None if ruleset is None else lookup(ruleset)
     if ruleset is not None and ruleset.name != name:
         raise InvalidPosition(f"the text is of ruleset {name!r}, not of {ruleset.name!r}")
     try:
-        fields: dict[str, Any] = {"ruleset": ruleset or lookup(name)}
+        fields: dict[str, Any] = {"ruleset": ruleset or named(name)}
     except InvalidRuleset as error:
-        raise InvalidPosition(f"{error}; pass a ruleset of your own with the text") from None
+        raise InvalidPosition(f"{error}; pass a ruleset of your own with the text (--ruleset FILE)") from None
     holes = [hole for row in rows.split("/") for hole in row.split(",")]
     if rows.count("/") != 1:
         raise InvalidPosition(f"{rows!r} must be South's row / North's row")

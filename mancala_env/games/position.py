@@ -17,7 +17,7 @@ from mancala_env.games.set_up import set_up
 from mancala_env.render.scene import Scene, describe
 from mancala_env.render.svg import Theme, animated, check_look, svg_of
 from mancala_env.render.text import draw
-from mancala_env.rulesets import Ruleset, lookup, names
+from mancala_env.rulesets import Ruleset, RulesetLike, lookup, names
 
 
 class Turn(NamedTuple):
@@ -142,7 +142,7 @@ class Position:
         return position
 
     @classmethod
-    def from_text(cls, text: str, ruleset: Ruleset | None = None) -> "Position":
+    def from_text(cls, text: str, ruleset: RulesetLike | None = None) -> "Position":
         """Read a position as text; :mod:`mancala_env.games.notation` has the format.
 
         Args:

@@ -123,7 +123,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala export") ->
         "checkpoint",
         help=f"checkpoint, such as runs/first/final.zip, or {_SHIPPED} for the bundled network",
     )
-    parser.add_argument("--ruleset", help=f"ruleset of the bundled network; only with {_SHIPPED}")
+    parser.add_argument("--ruleset", help=f"name of the ruleset of the bundled network; only with {_SHIPPED}")
     parser.add_argument("--onnx", type=Path, metavar="FILE", help="ONNX model to write, .onnx")
     parser.add_argument("--safetensors", type=Path, metavar="FILE", help=f"weights to write, {SUFFIX}")
     options = parser.parse_args(arguments)

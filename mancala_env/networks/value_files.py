@@ -134,8 +134,7 @@ def shipped_network(ruleset: Ruleset) -> Path:
             return path
     raise NoValueNetwork(
         f"no value network is bundled for {ruleset.name}, only for: {', '.join(rulesets_with('value'))}; "
-        "mancala grow-value makes one of a ruleset of the catalogue, and "
-        "mancala_env.training.value_growth.grow_file of any ruleset"
+        "mancala grow-value RULESET makes one, which value+minimax:6:FILE plays"
     )
 
 

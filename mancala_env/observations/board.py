@@ -5,7 +5,6 @@ action i. Their own row comes first, in sowing order. So a position looks the sa
 """
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -73,7 +72,6 @@ def parts(ruleset: str | Ruleset) -> dict[str, Part]:
     )
 
 
-@lru_cache
 def num_features(ruleset: str | Ruleset) -> int:
     """Return F, the length of a ruleset's observation."""
     return list(parts(ruleset).values())[-1].stop

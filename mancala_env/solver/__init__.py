@@ -17,6 +17,7 @@
 | `margins` | the certain part of a value, and bounds on the uncertain part |
 | `book` | opening books |
 | `position_sets` | solved positions to measure agents against |
+| `position_sampling` | positions sampled from rounds; the solved positions of a ruleset of your own |
 """
 
 from mancala_env.solver.exact import (
@@ -28,6 +29,7 @@ from mancala_env.solver.exact import (
     SolverInputError,
     solve,
 )
+from mancala_env.solver.position_sampling import prepare_positions
 from mancala_env.solver.position_sets import (
     PHASES,
     NoPositions,
@@ -47,6 +49,7 @@ __all__ = [
     "Solver",
     "SolverInputError",
     "positions",
+    "prepare_positions",
     "rulesets_with_positions",
     "solve",
 ]

@@ -8,7 +8,7 @@ position. Null-window searches find the values. Each asks whether the uncertain 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ DEFAULT_MEMORY_MB = 1024
 # Upper estimate of the megabytes of a table that a thread can fill in a second.
 _MB_A_SECOND = 100
 _PROGRESS_SECONDS = 0.2
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -184,9 +185,20 @@ class Solver(Prover):
             InvalidArgument: `most_nodes` is not a whole number of at least 0.
             OutOfTime: The solver was cancelled.
         """
+        return self._within(most_nodes, lambda: self.value(position))
+
+    def action_values_within(self, position: Position, most_nodes: int) -> dict[int, int] | None:
+        """Return the value of every legal action, or None if that takes more than `most_nodes` nodes.
+
+        The result is as deterministic as that of :meth:`value_within`, which has the same errors.
+        """
+        return self._within(most_nodes, lambda: self.action_values(position))
+
+    def _within(self, most_nodes: int, search: Callable[[], _Found]) -> _Found | None:
+        """Return what a search finds, or None if it takes more than `most_nodes` nodes."""
         self._last_node = self.nodes + whole("most_nodes", most_nodes, 0)
         try:
-            return self.value(position)
+            return search()
         except OutOfTime:
             if self.nodes < self._last_node:
                 raise

@@ -12,14 +12,15 @@ from pathlib import Path
 import numpy as np
 
 from mancala_env._util.archives import ArrayFormat, InvalidArchive, read_arrays
-from mancala_env._util.package_data import bundled_file_of, rulesets_with
+from mancala_env._util.package_data import bundled_file_of, prepared_file, rulesets_with
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.engine.validation import check_games
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition, MancalaError
 from mancala_env.games.position import Position
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 from mancala_env.solver.exact import ILLEGAL
 
+POSITIONS_FILE = "positions.npz"
 PHASES = ("start", "early", "middle", "late", "end")
 LEAST_FREE = (0.9, 0.7, 0.5, 0.25, 0.0)
 """Smallest share of free seeds in each phase."""
@@ -133,20 +134,35 @@ class PositionSet:
         return self.action_values.max(axis=1) - values
 
 
-@lru_cache
-def positions(ruleset: str | Ruleset) -> PositionSet:
-    """Return the bundled solved positions of a ruleset, with read-only arrays.
+def positions(ruleset: RulesetLike) -> PositionSet:
+    """Return the solved positions of a ruleset, with read-only arrays.
+
+    They are bundled, or made by :func:`~mancala_env.solver.prepare_positions`.
 
     Raises:
         InvalidRuleset: The ruleset is unknown.
-        NoPositions: No solved positions are bundled for the ruleset.
+        NoPositions: The ruleset has no solved positions.
     """
     ruleset = lookup(ruleset)
-    file = bundled_file_of("positions", ruleset)
-    if file is None:
+    if not has_positions(ruleset):
         listed = ", ".join(rulesets_with_positions())
-        raise NoPositions(f"no solved positions are bundled for {ruleset.name}, only for: {listed}")
-    return PositionSet.of_file(ruleset, file)
+        raise NoPositions(
+            f"no solved positions are bundled for {ruleset.name}, only for: {listed}; "
+            "mancala_env.solver.prepare_positions makes some"
+        )
+    return _read(ruleset)
+
+
+def has_positions(ruleset: Ruleset) -> bool:
+    """Return whether :func:`positions` finds solved positions of exactly this ruleset."""
+    is_bundled = bundled_file_of("positions", ruleset) is not None
+    return is_bundled or prepared_file(ruleset, POSITIONS_FILE).is_file()
+
+
+@lru_cache
+def _read(ruleset: Ruleset) -> PositionSet:
+    bundled = bundled_file_of("positions", ruleset)
+    return PositionSet.of_file(ruleset, bundled or prepared_file(ruleset, POSITIONS_FILE))
 
 
 def rulesets_with_positions() -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import Any, Literal, NoReturn, TypeVar
 
 import yaml
 
-from mancala_env._util import plain_yaml
+from mancala_env import _plain_yaml as plain_yaml
 from mancala_env._util.command_line import SUPPRESS, Parser, plain_error
 from mancala_env._util.settings import (
     InvalidSetting,
@@ -31,9 +31,9 @@ from mancala_env._util.settings import (
 )
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.engine.jit.threads import MOST_THREADS
-from mancala_env.errors import MancalaError, did_you_mean
+from mancala_env.errors import InvalidRuleset, MancalaError, did_you_mean
 from mancala_env.networks.policy import NetworkConfig
-from mancala_env.rulesets import Ruleset, lookup, names
+from mancala_env.rulesets import Ruleset, is_ruleset_file, lookup, names
 from mancala_env.training.config_groups import (
     MOST_STEPS_OF_AN_UPDATE,
     DistillationConfig,
@@ -81,7 +81,10 @@ class TrainConfig:
     `environment_steps` as the only limit and, if there is a pool, `checkpoint_steps`.
     """
 
-    ruleset: str = setting("Name of the ruleset", "layli_goobalay")
+    ruleset: str | dict | Ruleset = setting(
+        "Ruleset: a name, rule options such as {like: leyla, row_width: 5}, or the path of a ruleset file",
+        "layli_goobalay",
+    )
     rounds: int | Literal["match"] = setting(
         "Maximum number of rounds in an episode, or match for a whole match", 1, low=1, high=MAX_ROUNDS
     )
@@ -121,6 +124,9 @@ class TrainConfig:
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
     def __post_init__(self) -> None:
+        game = lookup(self.ruleset)
+        # A ruleset of your own is stored with all rule options, so that a run needs no other file.
+        self.ruleset = game.name if game.is_bundled else game.to_dict()
         check(self)
         self._check()
 
@@ -160,7 +166,6 @@ class TrainConfig:
 
     def _check(self) -> None:
         """Check values that depend on each other; each is in range by itself."""
-        lookup(self.ruleset)
         if self.environment_steps is None and self.minutes is None:
             raise InvalidConfig("a run needs an end: set environment_steps or minutes")
         if self.name is not None and (
@@ -206,13 +211,16 @@ def read_config(
     """
     known = {each.name: each for each in settings_of(kind)}
     options = _parser(known, program).parse_args(arguments)
-    files, values = [Path(file) for file in options.config], {}
+    files, values, own = [Path(file) for file in options.config], {}, {}
     resumed = _resumed_folder(options)
     if resumed is not None:
         files.insert(0, resumed / CONFIG_FILE)
     elif options.configuration is not None:
         file = CONFIGS / f"{options.configuration}.yaml"
-        if file.is_file():
+        if is_ruleset_file(options.configuration):
+            game = _own_ruleset(options.configuration)
+            own = {"ruleset": game, "name": game.name}
+        elif file.is_file():
             files.insert(0, file)
         elif options.configuration in names():
             values["ruleset"] = options.configuration
@@ -220,6 +228,7 @@ def read_config(
             raise _no_configuration(options.configuration)
     for file in files:
         values |= read_file(file, kind)
+    values |= own
     asked = {}
     for name, text in vars(options).items():
         if name in known:
@@ -228,8 +237,15 @@ def read_config(
             asked[name] = from_text(known[name], text)
     values |= kind.implied_settings(values | asked, asked) | asked
     if values.get("name") is None:
-        values["name"] = files[-1].stem if files else values.get("ruleset", kind.ruleset)
+        values["name"] = files[-1].stem if files else lookup(values.get("ruleset", kind.ruleset)).name
     return _build(kind, values), resumed
+
+
+def _own_ruleset(path: str) -> Ruleset:
+    try:
+        return lookup(path)
+    except InvalidRuleset as error:
+        raise InvalidConfig(f"{error} (a configuration goes to --config)") from error
 
 
 def _resumed_folder(options: argparse.Namespace) -> Path | None:
@@ -275,7 +291,9 @@ def read_file(path: Path, kind: type[TrainConfig] = TrainConfig) -> dict[str, An
         if name in REMOVED:
             fixed = in_yaml(REMOVED[name])
             raise InvalidConfig(f"{path}: {name} was removed and is always {fixed} now, not {value!r}")
-        if name in known:
+        if name == "ruleset" and is_ruleset_file(value):
+            found[name] = str(path.parent / value)
+        elif name in known:
             found[name] = from_text(known[name], value) if isinstance(value, str) else value
         elif name not in groups:
             raise InvalidConfig(f"{path}: unknown setting {name}{did_you_mean(name, known)}")
@@ -290,6 +308,8 @@ def read_settings(plain: Mapping[str, Any]) -> TrainConfig:
     Raise InvalidConfig if a value is invalid.
     """
     known = {each.name for each in settings_of(TrainConfig)}
+    if is_ruleset_file(plain.get("ruleset")):  # a file from elsewhere must not name a file of this machine
+        raise InvalidConfig(f"ruleset must be a name or rule options, not {plain['ruleset']!r}")
     return _build(TrainConfig, {k: v for k, v in with_new_names(plain).items() if k in known})
 
 
@@ -306,7 +326,9 @@ def with_new_names(plain: Mapping[str, Any]) -> dict[str, Any]:
     Removed settings are skipped if they have the value that is fixed now. Files of version 0.1 also hold the
     settings of AlphaZero. They are skipped if PPO learned.
     """
-    named = ((OLD_NAMES.get(name, name), value) for name, value in flat(plain).items())
+    ruleset = {"ruleset": plain["ruleset"]} if "ruleset" in plain else {}
+    others = flat({name: value for name, value in plain.items() if name != "ruleset"})
+    named = ((OLD_NAMES.get(name, name), value) for name, value in (ruleset | others).items())
     found = {name: value for name, value in named if not _is_fixed(name, value)}
     if found.get("algorithm") != "ppo":
         return found
@@ -354,7 +376,11 @@ def _parser(known: Mapping[str, Setting], program: str) -> Parser:
         argument_default=SUPPRESS,
     )
     parser.add_argument(
-        "configuration", metavar="NAME", nargs="?", default=None, help="name of a configuration or a ruleset"
+        "configuration",
+        metavar="NAME",
+        nargs="?",
+        default=None,
+        help="name of a configuration or a ruleset, or the path of a ruleset file",
     )
     parser.add_argument(
         "--config",

@@ -16,7 +16,7 @@ def made_by(identity: Identity) -> tuple[str, str]:
 
     Settings of the evaluation are omitted.
     """
-    name = identity.ruleset.name
+    name, is_own = identity.ruleset.name, isinstance(identity.config.get("ruleset"), dict)
     usual = flat(read_config([name] if name in names() else [])[0].as_dict())
     told = {
         key: value
@@ -25,6 +25,6 @@ def made_by(identity: Identity) -> tuple[str, str]:
     }
     texts = {key: value if isinstance(value, str) else in_yaml(value) for key, value in told.items()}
     words = [f"--{key} {shlex.quote(text)}" for key, text in texts.items()]
-    if name not in names() or not told.keys() <= usual.keys():
+    if not (name in names() or is_own) or not told.keys() <= usual.keys():
         return "settings", " ".join(words) or "the defaults"
-    return "command", " ".join(["mancala train", name, *words])
+    return "command", " ".join(["mancala train", *[name] * (not is_own), *words])

@@ -236,7 +236,7 @@ def started(
         checkpoint = newest_checkpoint(config, folder, console) if resume else None
         say(
             console,
-            f"Training on {config.game.title} ({config.ruleset}) for {config.limit_in_words}; results in "
+            f"Training on {config.game.title} ({config.game.name}) for {config.limit_in_words}; results in "
             f"{folder.path}. Ctrl-C ends the run early and keeps what it learned.",
         )
         torch.set_num_threads(config.threads or default_num_threads())

@@ -25,6 +25,8 @@ from mancala_env.training.training_state import PROGRESS_MEMBER, ProgressMade
 
 _LIBRARIES = ("mancala-env", "torch", "stable-baselines3", "sb3-contrib", "numba", "numpy")
 FINAL, BEST, METRICS = "final.zip", "best.zip", "metrics.jsonl"
+RULESET_FILE = "ruleset.yaml"
+"""The rules of a run whose ruleset is not in the catalogue."""
 STEPS = "environment_steps"
 """Key of the environment steps in a line of metrics."""
 OLD_STEPS = "turns"
@@ -110,6 +112,9 @@ class RunFolder:
                     f"cannot make the folder {str(folder.path)!r} of the run: {_why(error)}"
                 ) from error
         write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
+        if not config.game.is_bundled:
+            with writing(folder.path / RULESET_FILE):
+                config.game.save(folder.path / RULESET_FILE)
         return folder
 
     @contextmanager

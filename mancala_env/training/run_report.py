@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from mancala_env.agents import make
 from mancala_env.envs.families import FAMILIES
 from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.matches import MatchResult, play_matches
+from mancala_env.evaluation.prepared import prepare
 from mancala_env.evaluation.ratings import Ratings, fit_ratings
 from mancala_env.evaluation.regret import Regret, has_exact_positions, measure_regret
 from mancala_env.evaluation.report import add_regret
@@ -20,7 +22,7 @@ from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training import run_plots
 from mancala_env.training.config import TrainConfig
 from mancala_env.training.progress_bar import say
-from mancala_env.training.run_folder import METRICS, STEPS, RunFolder, write_atomically
+from mancala_env.training.run_folder import METRICS, RULESET_FILE, STEPS, RunFolder, write_atomically
 
 REPORT = "report.html"
 # Number of earlier checkpoints that show whether the agent forgot something.
@@ -84,6 +86,7 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
     results = evaluate(config, checkpoint, config.evaluation.games)
     past = evaluate_past(config, folder, checkpoint)
     regret = None
+    prepare(config.game, partial(say, console), ladder=False)
     if has_exact_positions(config.game):
         regret = measure_regret(make(str(checkpoint), config.game, seed=config.seed), config.game)
     steps = read_identity(checkpoint).environment_steps
@@ -106,7 +109,7 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
     console.print(_table(title, results))
     lines = [_regret_in_words(regret)] if regret else []
     lines += [f"Checkpoint: {checkpoint}", f"Report: {folder.path / REPORT}", "Play against it:"]
-    for line in (*lines, f"  {_how_to_play(config, checkpoint)}"):
+    for line in (*lines, f"  {_how_to_play(config, folder, checkpoint)}"):
         say(console, line)
 
 
@@ -143,9 +146,11 @@ def _regret_in_words(regret: Regret) -> str:
     )
 
 
-def _how_to_play(config: TrainConfig, checkpoint: Path) -> str:
+def _how_to_play(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> str:
     family = next(family for family in FAMILIES.values() if family.landing == config.game.landing)
-    ruleset = "" if config.ruleset == family.default else f', ruleset="{config.ruleset}"'
+    file = folder.path / RULESET_FILE
+    chosen = file if file.is_file() else config.ruleset
+    ruleset = "" if chosen == family.default else f', ruleset="{chosen}"'
     return f'gymnasium.make("{family.gym_id}"{ruleset}, opponent="{checkpoint}")'
 
 
@@ -161,9 +166,8 @@ def write_page(
     page = Page(f"{config.game.title}: {folder.path.name}", config.seed)
     page.text(f"{title}.")
     page.table(_HEADINGS, map(_row, results))
-    page.text(
-        f"The configuration is at the end. Play against it: {_how_to_play(config, folder.path / 'final.zip')}"
-    )
+    how = _how_to_play(config, folder, folder.path / "final.zip")
+    page.text(f"The configuration is at the end. Play against it: {how}")
     page.heading("Strength over the run")
     metrics = run_plots.read_metrics(folder.path / METRICS)
     if results:

@@ -191,8 +191,9 @@ def grow_file(ruleset: Ruleset, out: Path, settings: GrowthSettings, say: Say = 
     """
     grown, stop = grow(ruleset, settings, say)
     best = best_of(grown)
+    name = ruleset.name if ruleset.is_bundled else f"{ruleset.name}.yaml"
     made = {
-        "command": f"mancala grow-value {ruleset.name} {settings.options}",
+        "command": f"mancala grow-value {name} {settings.options}",
         "version": __version__,
         "generations": f"{len(grown)}, the best is number {best.number}" + ("; interrupted" if stop else ""),
         "games": f"{settings.games * len(grown):,} of the search against itself",
@@ -207,7 +208,7 @@ def grow_file(ruleset: Ruleset, out: Path, settings: GrowthSettings, say: Say = 
 def main(arguments: list[str] | None = None, program: str = "mancala grow-value") -> int:
     """Run the command and return the exit status."""
     parser = Parser(prog=program, description=__doc__)
-    parser.add_argument("ruleset", help="ruleset name, such as layli_goobalay")
+    parser.add_argument("ruleset", help="ruleset name, such as layli_goobalay, or path of a ruleset file")
     parser.add_argument("--out", type=Path, help=f"file to write; default value_RULESET{SUFFIX}")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing value network")
     known = list(settings_of(GrowthSettings))

@@ -4,7 +4,7 @@ const CACHE = "mancala";
 const FILES = [
   "./", "api/about", "address.js", "app.js", "board.js", "book.js", "books.json", "dom.js", "engine.js", "files.js", "game.js", "graph.js",
   "icon.svg", "index.html", "keys.js", "learn.js", "lessons.json", "mancala.json", "mancala.wasm", "manifest.webmanifest",
-  "measures.js", "motion.js", "networks.js", "networks/list.json", "palette.css", "play.js", "record.js", "rulesets.js", "scene.js", "searches.js", "served.js",
+  "measures.js", "motion.js", "networks.js", "networks/list.json", "palette.css", "play.js", "record.js", "ruleset_file.js", "rulesets.js", "scene.js", "searches.js", "served.js",
   "set_up.js", "study.js", "style.css", "texts.js", "texts/am.json", "texts/en.json", "texts/so.json", "worker.js",
 ];
 

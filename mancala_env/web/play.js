@@ -431,7 +431,7 @@ export class PlayView {
   }
 
   #recordRow() {
-    const file = h("input", { type: "file", accept: ".txt,text/plain", hidden: true, onchange: () => file.files[0] && this.app.take(file.files[0]) });
+    const file = h("input", { type: "file", accept: ".txt,.json,.yaml,.yml,text/plain", hidden: true, onchange: () => file.files[0] && this.app.take(file.files[0]) });
     const copied = () => navigator.clipboard?.writeText(location.href).then(() => this.app.say(t("play.link_copied")), () => {});
     const games = h("select", { "aria-label": t("play.games"), onfocus: () => this.#listGames(games), onchange: () => this.#resume(games.value) });
     this.#listGames(games);

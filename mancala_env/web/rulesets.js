@@ -1,6 +1,7 @@
 /** The choice of a ruleset: one of the catalogue, or a custom one. */
 
-import { field, h, kept, select } from "./dom.js";
+import { download, field, h, kept, select } from "./dom.js";
+import { readRuleset, SUFFIXES, writeRuleset } from "./ruleset_file.js";
 import { t } from "./texts.js";
 
 const OWN = "own dials";
@@ -18,8 +19,32 @@ export function rulesetFields(app, place) {
   });
   if (!choice.value) choice.value = chosen.name = "layli_goobalay";
   const about = h("small", {});
-  const dials = h("fieldset", { class: "dials" }, h("legend", {}, t("ruleset.dials")), engine.dials.map((dial) => dialField(dial)));
+  const file = h("input", { type: "file", accept: SUFFIXES.join(","), hidden: true, onchange: () => file.files[0] && open(file.files[0]) });
+  const files = h("div", { class: "row" },
+    h("button", { type: "button", onclick: () => file.click() }, t("ruleset.open")),
+    h("button", { type: "button", onclick: save }, t("ruleset.save")), file);
+  const dials = h("fieldset", { class: "dials" });
   const element = h("div", { class: "fields" }, field(t("ruleset.choose"), choice), about, dials);
+
+  async function open(opened) {
+    app.warn("");
+    try {
+      set(readRuleset(engine, await opened.text(), opened.name));
+      keep();
+    } catch (error) {
+      app.warn(t("error.file", { file: opened.name, why: error.message }));
+    }
+  }
+
+  function save() {
+    app.warn("");
+    try {
+      const ruleset = read();
+      download(`${ruleset.name}.json`, writeRuleset(ruleset));
+    } catch (error) {
+      app.warn(error.message);
+    }
+  }
 
   function dialField({ name: dial, choices, least, most }) {
     const value = chosen.dials[dial] ?? engine.description.defaults[dial];
@@ -34,18 +59,20 @@ export function rulesetFields(app, place) {
 
   function show() {
     dials.hidden = chosen.name !== OWN;
+    dials.replaceChildren(h("legend", {}, t("ruleset.dials")), ...engine.dials.map((dial) => dialField(dial)), files);
     const known = engine.rulesets.find((ruleset) => ruleset.name === chosen.name);
     about.textContent = known ? [known.region, known.source].filter(Boolean).join(". ") : "";
   }
 
+  const read = () => (chosen.name === OWN ? engine.ownRuleset({ name: "custom", title: t("ruleset.own_title"), ...chosen.dials }) : engine.ruleset(chosen.name));
+
+  function set(ruleset) {
+    const isOwn = !engine.rulesets.includes(ruleset);
+    chosen.name = choice.value = isOwn ? OWN : ruleset.name;
+    if (isOwn) chosen.dials = { ...ruleset.dials };
+    show();
+  }
+
   show();
-  return {
-    element,
-    read: () => (chosen.name === OWN ? engine.ownRuleset({ ...chosen.dials, name: "custom", title: t("ruleset.own_title") }) : engine.ruleset(chosen.name)),
-    set(ruleset) {
-      chosen.name = engine.rulesets.includes(ruleset) ? ruleset.name : OWN;
-      choice.value = chosen.name;
-      show();
-    },
-  };
+  return { element, read, set };
 }

@@ -133,7 +133,7 @@ def test_a_bundled_network_is_part_of_the_identity() -> None:
 def test_a_bundled_network_plays_only_rulesets_of_the_same_rule_options() -> None:
     named = replace(LAYLI, name="mine", title="Mine", match="single")
     assert value_file.shipped_network(named) == value_file.shipped_network(LAYLI)
-    with raises(NoValueNetwork, "mine", "grow_file"):
+    with raises(NoValueNetwork, "mine", "mancala grow-value"):
         agents.make("value+minimax:4", replace(named, seeds_per_hole=3))
     path = value_file.shipped_network(LAYLI)
     with raises(InvalidValueNetwork, "layli_goobalay", "leyla", "direction"):

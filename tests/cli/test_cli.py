@@ -20,6 +20,7 @@ from error_checks import names
 
 from mancala_env import Position, cli, rulesets, solver
 from mancala_env._util.package_data import bundled_file
+from mancala_env.cli import serve
 from mancala_env.games import records
 from mancala_env.training.config import read_config
 from mancala_env.version import __version__
@@ -649,3 +650,61 @@ def test_without_a_command_the_help_is_shown_and_a_wrong_one_names_the_nearest(c
     said = capsys.readouterr().err
     assert said.startswith("mancala: unknown command 'evalute' (did you mean 'evaluate'?); commands: ")
     assert said.count("\n") == 1
+
+
+@pytest.fixture
+def own(tmp_path):
+    """The path of a ruleset file."""
+    path = tmp_path / "mine.yaml"
+    path.write_text("row_width: 2\nseeds_per_hole: 2\n", encoding="utf-8")
+    return str(path)
+
+
+def test_commands_take_a_ruleset_file(own, capsys):
+    mine = Position(own)
+    assert cli.main(["show", own]) == 0
+    assert mine.to_text() in capsys.readouterr().out
+    assert cli.main(["show", mine.to_text(), "--ruleset", own, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["position"] == mine.to_text()
+    for words in ([own], ["--ruleset", own], [mine.to_text(), "--ruleset", own]):
+        assert cli.main(["solve", *words, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["value"] == solver.solve(mine).value
+    assert cli.main(["rulesets", own, "leyla", "--json"]) == 0
+    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == ["mine", "leyla"]
+    assert cli.main(["speed", "--ruleset", own, "--seconds", "0.02", "--num_threads", "1", "--json"]) == 0
+    capsys.readouterr()
+    words = ["evaluate", "greedy", "random", "--ruleset", own, "--games", "2", "--no_regret", "--json"]
+    assert cli.main(words) == 0
+    assert json.loads(capsys.readouterr().out)["ruleset"] == "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["show", "no.yaml"], "no.yaml"),
+        (["show", "mine 2,2/2,2 0-0 S"], "mine"),
+        (["show", "leyla 2,2/2,2 0-0 S", "--ruleset", "OWN"], ["--ruleset", "leyla", "mine"]),
+        (["solve", "leyla", "--ruleset", "OWN"], ["leyla", "--ruleset"]),
+        (["play", "--start", "leyla 2,2/2,2 0-0 S", "--ruleset", "OWN"], ["leyla", "--ruleset", "mine"]),
+        (["rulesets", "lyla"], ["lyla", "leyla"]),
+        (["serve", "--ruleset", "no.yaml", "--port", "0", "--browser", "false"], "no.yaml"),
+        (["show", "trained", "--ruleset", "OWN"], ["mine", "mancala train"]),
+        (["show", "value+minimax:4", "--ruleset", "OWN"], ["mine", "mancala grow-value"]),
+        (["export", "trained", "--ruleset", "OWN", "--safetensors", "x.safetensors"], "mine"),
+    ],
+    ids=lambda value: " ".join(value)[:30],
+)
+def test_errors_name_a_ruleset_of_ones_own(words, named, own, capsys):
+    assert cli.main([own if word == "OWN" else word for word in words]) == 2
+    said = capsys.readouterr().err
+    assert names(said, named), said
+    assert said.count("\n") == 1
+
+
+def test_the_page_starts_with_a_ruleset_file(own):
+    mine = rulesets.lookup(own)
+    start = serve._start_of(mine)
+    assert start.startswith("#play/mine+2,2/2,2+0-0+S;row_width=2;seeds_per_hole=2;")
+    assert (
+        serve._start_of(rulesets.lookup("leyla")) == f"#play/{Position('leyla').to_text().replace(' ', '+')}"
+    )

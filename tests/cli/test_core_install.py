@@ -49,7 +49,7 @@ def python(core, *words, **how):
 
 
 def test_the_core_has_no_extras(core):
-    for name in ("rich", "yaml", "torch", "matplotlib", "textual", "scipy"):
+    for name in ("rich", "torch", "matplotlib", "textual", "scipy"):
         done = python(core, "-c", f"import {name}")
         assert f"No module named '{name}'" in done.stderr
 

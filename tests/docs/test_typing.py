@@ -51,7 +51,7 @@ print(batch.state.seeds, batch.legal_mask, now.rewards.sum(), Position.from_game
 @pytest.mark.slow
 def test_scripts_of_a_user_are_typed(tmp_path):
     pytest.importorskip("pyright", reason="pyright is not installed here")
-    for page in (ROOT / "README.md", ROOT / "docs" / "quickstart.md"):
+    for page in (ROOT / "README.md", ROOT / "docs" / "install.md"):
         for i, block in enumerate(_BLOCK.findall(page.read_text(encoding="utf-8"))):
             (tmp_path / f"{page.stem}_{i}.py").write_text(block, encoding="utf-8")
     (tmp_path / "more.py").write_text(MORE, encoding="utf-8")

@@ -7,7 +7,7 @@ const read = (name) => fs.readFileSync(`${process.argv[2]}/${name}`);
 
 const texts = await at("texts.js");
 texts.useTexts(JSON.parse(read("texts/en.json")));
-const scene = await at("scene.js"), motion = await at("motion.js"), records = await at("record.js");
+const scene = await at("scene.js"), motion = await at("motion.js"), records = await at("record.js"), files = await at("ruleset_file.js");
 const { Engine, InvalidInput } = await at("engine.js"), { GameLine } = await at("game.js"), { Book } = await at("book.js");
 const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
 
@@ -33,6 +33,15 @@ const ANSWERS = {
     const { line, headers } = records.readRecord(engine, text);
     const about = { south: headers.South, north: headers.North, date: headers.Date, headers: "Event" in headers ? { Event: headers.Event } : {} };
     return records.writeRecord(line, about);
+  },
+  ruleset({ text, file }) {
+    try {
+      const ruleset = files.readRuleset(engine, text, file);
+      return { dials: ruleset.dials, written: files.writeRuleset(ruleset) };
+    } catch (error) {
+      if (error instanceof InvalidInput) return { error: error.message };
+      throw error;
+    }
   },
   recordOrError({ text }) {
     try {

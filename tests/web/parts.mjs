@@ -559,3 +559,49 @@ test("tasks are sent to the worker, and their answers come back to who asked", a
   searches.close();
   assert.equal(worker.isEnded, true);
 });
+
+// Ruleset files
+
+test("the form of a ruleset opens a ruleset file, shows its rule options and saves them", async () => {
+  const { rulesetFields } = await at("rulesets.js");
+  const warned = [], saved = [], { createObjectURL, revokeObjectURL } = URL;
+  const form = rulesetFields({ engine, warn: (text) => warned.push(text) }, "play");
+  const one = (name, holds) => form.element.all().find((each) => each.name === name && holds(each));
+  const file = one("input", (each) => each.getAttribute("type") === "file");
+  const open = async (name, text) => {
+    file.files = [{ name, text: async () => text }];
+    file.fire("change");
+    await soon();
+  };
+  await open("mine.yaml", "like: leyla\nrow_width: 5\ntitle: Mine\n");
+  const { dials } = form.read();
+  assert.deepEqual([dials.name, dials.title, dials.row_width, dials.landing], ["mine", "Mine", 5, "pair"]);
+  assert.ok(one("input", (each) => each.getAttribute("type") === "number" && each.value === 5));
+  await open("wrong.yaml", "row_width: 55");
+  assert.match(warned.at(-1), /wrong\.yaml.*55/);
+  assert.equal(form.read().rowWidth, 5);
+  URL.createObjectURL = (blob) => (saved.push(blob), "blob:1");
+  URL.revokeObjectURL = () => {};
+  globalThis.setTimeout = () => {};
+  document.body.append = (link) => { saved.push(link.getAttribute("download")); };
+  try {
+    one("button", (each) => each.textContent === t("ruleset.save")).click();
+  } finally {
+    globalThis.setTimeout = realTimeout;
+    delete document.body.append;
+    Object.assign(URL, { createObjectURL, revokeObjectURL });
+  }
+  assert.equal(saved[1], "mine.json");
+  assert.equal(JSON.parse(await saved[0].text()).row_width, 5);
+  form.set(engine.ruleset("leyla"));
+  assert.equal(form.read(), engine.ruleset("leyla"));
+});
+
+test("a ruleset file on the page opens its start position in Study", async () => {
+  const { takeFile } = await at("files.js"), went = [], said = [];
+  const app = { engine, go: (view, given) => went.push([view, given.line.game.text]), say: (text) => said.push(text) };
+  const text = '{"name": "mine", "row_width": 3, "seeds_per_hole": 2, "title": "Mine"}';
+  await takeFile(app, { name: "mine.json", size: text.length, arrayBuffer: async () => new TextEncoder().encode(text).buffer });
+  assert.deepEqual(went, [["study", "mine 2,2,2/2,2,2 0-0 S"]]);
+  assert.match(said[0], /Mine/);
+});

@@ -311,6 +311,25 @@ def test_custom_rules_are_played_and_linked(open_page: Open, site: Site) -> None
     expect(wrong.get_by_role("alert").first).to_contain_text("row_width must be 2 to 12, not 99")
 
 
+def test_a_ruleset_file_is_opened_saved_and_read_by_python(open_page: Open, tmp_path: Path) -> None:
+    mine = rulesets.lookup({"like": "leyla", "row_width": 4, "name": "mine"})
+    mine.save(tmp_path / "mine.yaml")
+    page = open_page(kept={"ruleset.play": {"name": "own dials", "dials": {"row_width": 3}}})
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Open rules").click()
+    chooser.value.set_files(tmp_path / "mine.yaml")
+    expect(page.get_by_label("Holes per row")).to_have_value("4")
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Save rules").click()
+    started.value.save_as(tmp_path / "page.json")
+    assert rulesets.lookup(tmp_path / "page.json") == mine
+    drop(page, "mine.yaml", (tmp_path / "mine.yaml").read_bytes())
+    expect(page.get_by_role("link", name="Study")).to_have_attribute("aria-current", "page")
+    expect(page.locator(".study .holes button")).to_have_count(8)
+    drop(page, "wrong.json", b'{"row_width": 55}')
+    expect(page.get_by_role("alert").first).to_contain_text("row_width must be 2 to 12, not 55")
+
+
 @pytest.mark.parametrize("numbers", [(0, 5, 7)])
 def test_study_shows_the_recorded_exact_values(open_page: Open, numbers: tuple[int, ...]) -> None:
     page = open_page(f"#study/{LATE.replace(' ', '+')}")

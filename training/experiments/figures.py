@@ -174,7 +174,7 @@ def _figures(config: TrainConfig, run: RunFolder, checkpoint: Path, minutes: flo
     turns = read_identity(checkpoint).environment_steps
     return {
         "seed": config.seed,
-        "ruleset": config.ruleset,
+        "ruleset": config.game.name,
         "rounds": config.rounds,
         "network": f"{config.network.observation}, {config.network.hidden} hidden",
         "minutes": minutes,

@@ -26,7 +26,7 @@ from mancala_env.games.records.replay import (
     legal_turns,
     turn_without_comment,
 )
-from mancala_env.rulesets import Ruleset, lookup, names
+from mancala_env.rulesets import Ruleset, named, names
 
 MAX_LINE = 100_000
 """Most characters of a line of a file."""
@@ -263,14 +263,14 @@ def _record_of(headers: Mapping[str, str]) -> GameRecord:
 
 def ruleset_named(name: str) -> Ruleset:
     """Return a ruleset of the catalogue; for an unknown name, a ruleset with default rule options."""
-    return lookup(name) if name in names() else Ruleset(name=name)
+    return named(name) if name in names() else Ruleset(name=name)
 
 
 def _ruleset_of(headers: Mapping[str, str]) -> Ruleset:
     """Return the ruleset that headers describe."""
     name, options = headers["Ruleset"], Ruleset().options
     if name not in names() and "Dials" not in headers:
-        return lookup(name)  # raises an error that lists the rulesets
+        return named(name)  # raises an error that lists the rulesets
     words = ("Title", "Region", "Source")
     given: dict[str, Any] = {word.lower(): headers[word] for word in words if word in headers}
     for word in words_of(headers.get("Dials", "")):

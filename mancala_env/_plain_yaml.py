@@ -1,13 +1,15 @@
-"""YAML configuration files whose values are all read as text.
+"""YAML files of settings and rule options, whose values are all read as text.
 
-PyYAML's BaseLoader reads them, and :mod:`mancala_env._util.settings` parses the texts. So YAML 1.1 does not
-reinterpret 1:30, 010, no or 2026-11-26, and a file cannot create Python objects. Duplicate keys are errors,
-because PyYAML would drop the first value. Aliases are errors, because a short file could expand to any size.
+PyYAML's BaseLoader reads them. :mod:`mancala_env._util.settings` and :mod:`mancala_env.rulesets` parse the
+texts. So YAML 1.1 does not reinterpret 1:30, 010, no or 2026-11-26, and a file cannot create Python objects.
+Duplicate keys are errors, because PyYAML would drop the first value. Aliases are errors, because a short file
+could expand to any size.
 """
 
 from typing import Any
 
 import yaml
+from yaml import YAMLError as YAMLError
 from yaml.composer import ComposerError
 from yaml.constructor import ConstructorError
 
@@ -15,6 +17,11 @@ from yaml.constructor import ConstructorError
 def read(text: str) -> Any:
     """Parse YAML into texts, lists and dictionaries, or raise yaml.YAMLError; a missing value is None."""
     return yaml.load(text, _Loader)
+
+
+def write(plain: dict[str, Any]) -> str:
+    """Return a dictionary of plain data as YAML, in its order."""
+    return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True)
 
 
 class _Loader(yaml.BaseLoader):

@@ -1,0 +1,153 @@
+"""A ruleset of the user in training: configuration, run folder, checkpoint, resume, evaluation, benchmark."""
+
+import json
+import shlex
+from pathlib import Path
+
+import gymnasium
+import pytest
+from benchmark_learners import HONEST, entry_of, run
+from error_checks import names, raises
+
+from mancala_env import InvalidRuleset, agents, cli, rulesets
+from mancala_env.benchmark import Results
+from mancala_env.benchmark.results import RESULTS, RULESETS
+from mancala_env.benchmark.summary import ALL, BenchmarkSummary
+from mancala_env.evaluation import NoLadder, evaluate, prepare, stored_ladder
+from mancala_env.evaluation.regret import has_exact_positions, regret_difference
+from mancala_env.networks.checkpoint import read_identity
+from mancala_env.solver import NoPositions, positions, prepare_positions
+from mancala_env.training.config import CONFIGS, InvalidConfig, TrainConfig, read_config, read_settings
+from mancala_env.training.reproduce import made_by
+
+OPTIONS = {"like": "layli_goobalay", "row_width": 4, "seeds_per_hole": 3, "name": "mine"}
+MINE = rulesets.lookup(OPTIONS)
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch) -> Path:
+    """A ruleset file, in the working folder, with an empty cache of solved positions and ladders."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MANCALA_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "mine.yaml"
+    path.write_text("like: layli_goobalay\nrow_width: 4\nseeds_per_hole: 3\n", encoding="utf-8")
+    return path
+
+
+def short(*words: str) -> list[str]:
+    return ["train", *words, "--config", str(CONFIGS / "smoke.yaml"), "--environment_steps", "2048"]
+
+
+def test_a_configuration_takes_a_name_options_a_file_or_a_ruleset(file):
+    for given in (OPTIONS, "mine.yaml", MINE):
+        config = TrainConfig(ruleset=given)
+        assert config.game == MINE
+        assert read_settings(config.as_dict()).game == MINE
+    assert TrainConfig(ruleset=rulesets.lookup("leyla")).ruleset == "leyla"
+    assert TrainConfig(ruleset={"like": "leyla"}).ruleset == "leyla"
+
+
+def test_the_command_line_and_files_take_them(file, tmp_path):
+    for words in (["mine.yaml"], ["--ruleset", "mine.yaml"], ["--ruleset", json.dumps(OPTIONS)]):
+        config, _ = read_config(words)
+        assert (config.game, config.name) == (MINE, "mine")
+    (tmp_path / "sub").mkdir()
+    file.rename(tmp_path / "sub" / "mine.yaml")
+    for text in ("ruleset: mine.yaml", f"ruleset: {json.dumps(OPTIONS)}", "ruleset:\n  like: leyla\n"):
+        (tmp_path / "sub" / "first.yaml").write_text(text + "\nminutes: 1\n", encoding="utf-8")
+        config, _ = read_config(["--config", "sub/first.yaml"])
+        assert config.game == (MINE if "mine" in text else rulesets.lookup("leyla"))
+        assert (config.name, config.minutes) == ("first", 1)
+
+
+def test_a_wrong_ruleset_is_refused_by_its_file_and_key(file):
+    file.write_text("row_width: 55", encoding="utf-8")
+    with raises(InvalidConfig, "mine.yaml", 55, "--config"):
+        read_config(["mine.yaml"])
+    with raises(InvalidRuleset, "row_widht"):
+        TrainConfig(ruleset={"row_widht": 5})
+    for wrong in (5, "mine.yaml"):  # a checkpoint must not name a file of this machine
+        with raises(InvalidConfig, "ruleset", wrong):
+            read_settings({"ruleset": wrong})
+
+
+@pytest.mark.slow
+def test_a_run_carries_its_rules(file, capfd):
+    assert cli.main(short("mine.yaml")) == 0
+    said = capfd.readouterr().out
+    file.unlink()
+    checkpoint = "runs/mine/final.zip"
+    assert rulesets.lookup("runs/mine/ruleset.yaml") == read_identity(checkpoint).ruleset == MINE
+    call = next(line for line in said.splitlines() if "gymnasium.make" in line).strip()
+    env = eval(call, {"gymnasium": gymnasium})
+    assert env.action_space.n == 4
+    assert "mean regret" in said
+    assert agents.make(checkpoint, "runs/mine/ruleset.yaml").ruleset == MINE
+    kind, command = made_by(read_identity(checkpoint))
+    assert kind == "command"
+    assert read_config(shlex.split(command)[2:])[0].game == MINE
+    assert cli.main(["train", "--resume", "runs/mine", "--environment_steps", "4096"]) == 0
+    assert read_identity(checkpoint).environment_steps == 4096
+    assert cli.main(["evaluate", checkpoint, "--games", "2", "--json"]) == 0
+    found = json.loads(capfd.readouterr().out.partition("\n{")[2].join(["{", ""]))
+    assert found["ruleset"] == "mine"
+    assert found["regrets"][0]["overall"]["positions"] == len(positions(MINE))
+    assert {"random", "minimax:4", checkpoint} <= {each["agent"] for each in found["ratings"]["agents"]}
+
+
+@pytest.mark.slow
+def test_positions_and_ladder_are_made_once(file):
+    assert not has_exact_positions(MINE)
+    with raises(NoPositions, "mine"):
+        positions(MINE)
+    with raises(NoLadder, "mine"):
+        stored_ladder(MINE)
+    notes = evaluate(["greedy", "random"], MINE, games=2, ladder=False).notes
+    assert any(names(note, "mine") for note in notes)
+    said: list[str] = []
+    prepare("mine.yaml", said.append)
+    assert said
+    solved, ladder = positions(MINE), stored_ladder(MINE)
+    assert len(solved) >= 20
+    assert ladder.ratings().of("random")[0] == 0 < ladder.ratings().of("minimax:4")[0]
+    prepare("mine.yaml", said.clear)  # type: ignore[arg-type]  # says nothing, so it is not called
+    assert said
+    found = evaluate(["perfect", "random"], MINE, games=2, ladder=True)
+    perfect, random = found.regrets
+    assert perfect.overall.mean_regret == 0 < random.overall.mean_regret
+    assert regret_difference(perfect, random).mean < 0
+
+
+def test_the_solved_positions_are_the_same_in_every_cache(file, monkeypatch, tmp_path):
+    first = prepare_positions(MINE, lambda text: None)
+    monkeypatch.setenv("MANCALA_CACHE", str(tmp_path / "other"))
+    positions.__globals__["_read"].cache_clear()
+    second = prepare_positions(MINE, lambda text: None)
+    assert second is not first
+    assert (first.games == second.games).all()
+    assert (first.action_values == second.action_values).all()
+
+
+def test_a_board_that_cannot_be_solved_is_named(file, monkeypatch):
+    monkeypatch.setattr("mancala_env.solver.position_sampling._NODES_IN_ALL", 0)
+    large = rulesets.lookup({"like": "layli_goobalay_long", "seeds_per_hole": 5, "name": "large"})
+    with raises(NoPositions, "large", 20):
+        prepare_positions(large, lambda text: None)
+    said: list[str] = []
+    prepare(large, said.append, ladder=False)
+    assert names(said[-1], "large")
+
+
+@pytest.mark.slow
+def test_a_benchmark_runs_on_it_and_is_read_in_another_folder(file, tmp_path):
+    prepare(MINE, lambda text: None)
+    entries = [entry_of(tmp_path, HONEST, "one")]
+    _, broken, _, wanted = run(entries, tmp_path, seeds=1, rulesets=["mine.yaml", "leyla"])
+    assert broken == 0
+    assert wanted.runs[0].ruleset == MINE
+    assert rulesets.lookup(tmp_path / RULESETS / "mine.yaml") == MINE
+    file.unlink()
+    outcome = BenchmarkSummary(Results.read(tmp_path / RESULTS))
+    together = outcome.contests()[0]
+    assert together.ruleset == ALL
+    assert outcome.standings(together)[0].regret.value > 0
