@@ -27,6 +27,7 @@ from mancala_env.benchmark.tasks import TASKS, Refused, Task
 from mancala_env.errors import InvalidArgument, MancalaError, printable
 from mancala_env.evaluation.round_robin import rules_hash
 from mancala_env.networks.value_files import NoValueNetwork, shipped_network
+from mancala_env.observations import ObservationKind, version
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.training.run_folder import git_revision, write_atomically
 
@@ -58,20 +59,25 @@ class LearnerRun(NamedTuple):
     learners: Path
 
     @property
+    def name(self) -> str:
+        """Name of the entrant, such as td; with a fixed observation kind, such as ppo_mirror@board."""
+        return f"{self.entry.name}@{self.task.observation}" if self.task.is_fixed else self.entry.name
+
+    @property
     def folder(self) -> Path:
         """The learner's own folder."""
-        name, task = f"{self.entry.name}-{self.entry.identity}", self.task.name
+        name, task = f"{self.name}-{self.entry.identity}", self.task.name
         return self.learners / self.ruleset.name / task / self.limit.slug / name / f"seed-{self.seed}"
 
     @property
     def key(self) -> RunKey:
         """The identity of the run in the results file."""
-        names = self.entry.name, self.entry.identity, self.task.name
+        names = self.name, self.entry.identity, self.task.name
         ruleset = self.ruleset.name, rules_hash(self.ruleset)
         return RunKey(*names, *ruleset, self.limit, self.seed, self.scoring)
 
     def __str__(self) -> str:
-        return f"{self.entry.name}, {self.task.name}, {self.ruleset.name}, {self.limit}, seed {self.seed}"
+        return f"{self.name}, {self.task.name}, {self.ruleset.name}, {self.limit}, seed {self.seed}"
 
 
 class Baseline(NamedTuple):
@@ -107,6 +113,7 @@ def plan(
     limits: Sequence[Limit],
     seeds: int = FEWEST_SEEDS,
     points: int = POINTS,
+    observations: Sequence[ObservationKind] = (),
     lines: Sequence[str] | None = None,
     **scoring: Any,
 ) -> BenchmarkPlan:
@@ -120,6 +127,8 @@ def plan(
         limits: Budgets.
         seeds: Number of seeds per entry (1..N).
         points: Number of measuring points of a run: its end, preceded by successive halves.
+        observations: Observation kinds to compare: each entry runs once with each, as an entrant of its own,
+            such as `ppo_mirror@board`. By default each entry uses the observation of the task.
         lines: Specs of baselines, which do not learn. None for BASELINES; if no value network is bundled,
             baselines that need one are omitted.
         scoring: `games`, `anchors` and `scoring_seed` of :func:`mancala_env.benchmark.scoring.scoring_of`.
@@ -140,6 +149,11 @@ def plan(
     for entry in entries:
         if not any(task.name in entry.tasks for task in chosen):
             check_takes_part(entry, chosen[0])
+    if observations:
+        kinds = dict.fromkeys(observations)
+        chosen = [task.with_observation(kind) for task in chosen for kind in kinds]
+        for ruleset, kind in itertools.product(scorings, kinds):
+            version(kind, ruleset)  # raises now if the ruleset lacks this kind
     # Seed by seed, so that an interrupted benchmark has results of each entry.
     runs = tuple(
         LearnerRun(entry, task, ruleset, limit, shares, seed, scorings[ruleset], folder / "learners")

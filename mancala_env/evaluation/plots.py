@@ -52,7 +52,7 @@ def plot_ratings(ratings: Ratings, asked: tuple[str, ...] = (), axes: "Axes | No
         )
     axes.set_yticks(range(len(order)), [short(ratings.names[i]) for i in reversed(order)])
     axes.set_ylim(-0.6, len(order) - 0.2)
-    axes.set_xlabel("Elo" + (f" ({ratings.zero} = 0)" if ratings.zero else " (mean = 0)"))
+    axes.set_xlabel(f"Elo ({ratings.scale})")
     axes.set_title("Ratings with 95 % intervals")
     axes.grid(axis="x", alpha=0.3)
     return figure_of(axes)

@@ -104,7 +104,11 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
     page = write_page(title, config, folder, results, past, regret)
     write_atomically(folder.path / REPORT, page.html().encode(errors="backslashreplace"))
     console.print(_table(title, results))
-    lines = [_regret_in_words(regret)] if regret else []
+    lines = [
+        f"These games start after {config.evaluation.opening_turns} random turns; mancala evaluate starts from "
+        "balanced openings, so its win rates differ"
+    ]
+    lines += [_regret_in_words(regret)] if regret else []
     lines += [f"Checkpoint: {checkpoint}", f"Report: {folder.path / REPORT}", "Play against it:"]
     for line in (*lines, f"  {_how_to_play(config, checkpoint)}"):
         say(console, line)
