@@ -21,7 +21,15 @@ from mancala_env.benchmark.scoring import Scoring, regret_of_random
 from mancala_env.benchmark.tasks import TASKS
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.html_page import Page
-from mancala_env.evaluation.plots import ANCHOR, BARS, INK, figure_of, finish, matplotlib_or_why, new_axes
+from mancala_env.evaluation.plots import (
+    ANCHOR,
+    INK,
+    draw_band,
+    figure_of,
+    finish,
+    matplotlib_or_why,
+    new_axes,
+)
 from mancala_env.evaluation.report import check_report_path, write_plots
 from mancala_env.rulesets import lookup
 
@@ -343,9 +351,7 @@ def plot_curves(
             continue
         x = [spent for spent, _, _ in curve]
         found = np.array([regret if what == "regret" else elo for _, regret, elo in curve])
-        color, dashes = BARS[number % len(BARS)], ("-", "--", ":")[number // len(BARS) % 3]
-        axes.plot(x, found[:, 0], dashes, marker="o", markersize=3.5, color=color, label=entry)
-        axes.fill_between(x, found[:, 1], found[:, 2], color=color, alpha=0.15, linewidth=0)
+        draw_band(axes, x, found, entry, number)
     lines = [
         (row.score.regret if what == "regret" else row.score.elo, row.key.entry)
         for row in outcome.baselines_of(contest)

@@ -50,7 +50,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_switch(
         "ladder",
         None,
-        "play all anchors of the ladder; by default a single agent plays all, and several agents play two each",
+        "play all anchors of the ladder; by default a single agent plays all, several agents play two each",
     )
     parser.add_switch("regret", True, "measure regret over the bundled solved positions")
     add(
@@ -165,8 +165,8 @@ def _print_evaluation(evaluation: "Evaluation") -> None:
     trained = [spec for spec in evaluation.agents if Path(spec.rpartition(":")[2]).suffix == ".zip"]
     if evaluation.matches and trained:
         notes.append(
-            f"these games start from {evaluation.openings}; mancala train reports win rates after random turns, "
-            "so the two differ"
+            f"these games start from {evaluation.openings}; the win rates of mancala train differ, because "
+            "its games start after random turns"
         )
     for note in (*notes, *evaluation.notes):
         print(f"note: {note}")

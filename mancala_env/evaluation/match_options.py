@@ -108,8 +108,9 @@ class EvaluationOptions(RoundRobinOptions):
             allowed. Without the ladder, None has the same meaning as in a match.
         ladder: Whether each agent plays the anchors of the stored ladder, whose ratings are fixed; only with
             rounds=1.
-        max_anchors: Maximum number of anchors to play, of :data:`~mancala_env.evaluation.ladder.SCALE_ANCHORS`.
-            Two place agents on the ladder's scale in a short time. None for all but the slow ones.
+        max_anchors: Maximum number of anchors that each agent plays, of
+            :data:`~mancala_env.evaluation.ladder.SCALE_ANCHORS`. Two place an agent on the ladder's scale in
+            a short time. None for all but the slow anchors.
         regret: Whether to measure regret over the bundled solved positions.
         own_games: Number of games of each agent against itself, in which its regret is measured; even; 0 for
             none; only with rounds=1.

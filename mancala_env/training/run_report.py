@@ -105,8 +105,8 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
     write_atomically(folder.path / REPORT, page.html().encode(errors="backslashreplace"))
     console.print(_table(title, results))
     lines = [
-        f"These games start after {config.evaluation.opening_turns} random turns; mancala evaluate starts from "
-        "balanced openings, so its win rates differ"
+        f"These games start after {config.evaluation.opening_turns} random turns. The win rates of mancala "
+        "evaluate differ, because its games start from balanced openings."
     ]
     lines += [_regret_in_words(regret)] if regret else []
     lines += [f"Checkpoint: {checkpoint}", f"Report: {folder.path / REPORT}", "Play against it:"]
