@@ -241,6 +241,10 @@ def _key(fields: dict[str, Any]) -> RunKey:
 def _row(key: RunKey, fields: dict[str, Any]) -> Row:
     made = {name: _text(fields[name]) for name in ("commit", "machine", "time")}
     seconds = 60 * _number(fields["core_minutes"])
+    # Both follow from other fields, so only their types are checked. Lines of version 0.1 lack them.
+    _count(fields.get("measurement", 0))
+    if key.task != BASELINE:
+        _number(fields.get("budget_share", 0))
     score = _record(Score, fields)
     return Row(key, _count(fields["point"]), _count(fields["steps"]), seconds, score, made)
 

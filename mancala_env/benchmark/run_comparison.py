@@ -30,10 +30,10 @@ from mancala_env.training.run_results import (
     UNITS,
     Measured,
     RunResults,
+    error_of,
     mean_of,
     means_of,
     read_run,
-    spread_of,
     stem,
 )
 
@@ -138,9 +138,9 @@ class RunGroup:
 class GroupDifference(NamedTuple):
     """The difference of two groups in a measure: the mean of the first minus the mean of the second.
 
-    The interval is over "seeds", "positions" or "games". A difference of regret over positions is paired: both
-    groups are compared position by position. `improvement` is the probability that a run of the first group is
-    better than a run of the second; None if the interval is not over seeds.
+    The interval is over "seeds", "positions" or "games". A difference of regret over positions is paired: it
+    compares both groups position by position. `improvement` is the probability that a run of the first group
+    is better than a run of the second; None if the interval is not over seeds.
     """
 
     first: str
@@ -285,7 +285,7 @@ def _differences(first: RunGroup, second: RunGroup, key: tuple[str, str]) -> Ite
     regrets = [[one.regret.regrets for one in group.runs if one.regret] for group in (first, second)]
     is_paired = key[0] == "mean_regret" and all(regrets)
     if over == "seeds" or not is_paired:
-        interval = difference_interval(*values, spread_of([one for side in sides for one in side]))
+        interval = difference_interval(*values, error_of([one for side in sides for one in side]))
         sign = -1.0 if key[0] == "mean_regret" else 1.0
         better = probability_of_improvement([sign * values[0]], [sign * values[1]])
         found = Measured(*key, apart, *interval)
@@ -315,7 +315,7 @@ def group_runs(paths: Sequence[str | Path]) -> dict[str, list[RunResults]]:
             matches = sorted(each for each in glob.glob(path) if Path(each).is_dir())
             if not matches:
                 raise CannotCompare(f"no folder matches {path!r}")
-            name = stem(Path(path).name.replace("*", "").rstrip("-_.")).removesuffix("-seed")
+            name = _PATTERN.split(Path(path).name)[0].rstrip("-_.").removesuffix("-seed")
             found += [(path, name or Path(path).name, read_run(each)) for each in matches]
         else:
             run = read_run(path)
@@ -338,9 +338,9 @@ def group_runs(paths: Sequence[str | Path]) -> dict[str, list[RunResults]]:
 def _check_comparable(runs: Sequence[RunResults]) -> None:
     seen: dict[Path, RunResults] = {}
     for run in runs:
-        if run.path.resolve() in seen:
-            raise CannotCompare(f"{run.path} is named twice; name each run once")
-        seen[run.path.resolve()] = run
+        other = seen.setdefault(run.path.resolve(), run)
+        if other is not run:
+            raise CannotCompare(f"{other.path} and {run.path} are the same run; name each run once")
     first = runs[0]
     for run in runs[1:]:
         for what in ("ruleset", "rounds"):

@@ -20,8 +20,8 @@ _WIDTH, _HEIGHT = 6.4, 4.2
 # Maximum number of rows of a curve in a table.
 _ROWS = 6
 _READ = (
-    "How to read it: a line is the mean over the runs of a group, the band its 95 % interval. A single run has "
-    "an interval over positions or games, not over seeds."
+    "How to read it: a line is the mean over the runs of a group, the band its 95 % interval. The interval "
+    "of a single run is over positions or games, not over seeds."
 )
 
 
@@ -39,6 +39,19 @@ def final_table(comparison: RunComparison) -> Table:
         for group in comparison.groups
     ]
     return head, rows
+
+
+def narrow_final_table(comparison: RunComparison) -> Table:
+    """Return the same table with a row for each mean, for a narrow terminal."""
+    found = [(group, one) for group in comparison.groups for one in group.final]
+    rows = [[group.name, str(len(group.runs)), one.title, *one.texts] for group, one in found]
+    return ["group", "runs", "measure", "mean", "95 % interval"], rows
+
+
+def narrow_differences_table(comparison: RunComparison) -> Table:
+    """Return the table of differences without the intervals of probabilities."""
+    head, rows = differences_table(comparison)
+    return [*head[:-1], "better"], [[*row[:-1], row[-1].partition(" ")[0]] for row in rows]
 
 
 def differences_table(comparison: RunComparison) -> Table:
@@ -112,14 +125,15 @@ def write_report(comparison: RunComparison, path: str | Path) -> Path:
     if path.suffix.lower() == ".html":
         write_whole(path, _page(comparison).html())
         return path
-    count = max(1, len(comparison.curves))
-    size = (_WIDTH * count, _HEIGHT)
+    columns = min(2, max(1, len(comparison.curves)))
+    rows = -(-max(1, len(comparison.curves)) // columns)
+    size = (_WIDTH * columns, _HEIGHT * rows)
     figure = matplotlib_or_why().figure.Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(1, count, squeeze=False)[0]
+    panels = figure.subplots(rows, columns, squeeze=False).flatten()
     for key, axes in zip(comparison.curves, panels):
         plot_curves(comparison, key, axes)
-    if not comparison.curves:
-        panels[0].axis("off")
+    for axes in panels[len(comparison.curves) :]:
+        axes.axis("off")
     write_plots(figure, path)
     return path
 

@@ -71,9 +71,11 @@ def run(options: Any) -> int:
 def _print(comparison: "RunComparison") -> None:
     from mancala_env.benchmark import run_comparison_report as report
 
-    print_table(*report.final_table(comparison), f"Last checkpoints, {comparison.ruleset.name}")
+    title, narrow = f"Last checkpoints, {comparison.ruleset.name}", report.narrow_final_table(comparison)
+    print_table(*report.final_table(comparison), title, narrow)
     if comparison.differences:
-        print_table(*report.differences_table(comparison), "Differences, first group minus second")
+        title, narrow = "Differences, first group minus second", report.narrow_differences_table(comparison)
+        print_table(*report.differences_table(comparison), title, narrow)
     for key in comparison.curves[:1]:
         head, rows = report.curve_table(comparison, key)
         print_table(head, rows, f"Learning curve: {report.title_of(key)}")

@@ -107,18 +107,28 @@ def _moderated_variance(values: np.ndarray, spread: float) -> float:
     return (squares + _PRIOR_VALUES * spread**2) / (len(values) - 1 + _PRIOR_VALUES)
 
 
+def spread_of_runs(values: np.ndarray, error: float) -> float:
+    """Return the expected standard deviation of results of runs, for :func:`mean_interval`.
+
+    Results of a few runs may be equal by chance. So it is at least the standard error of one result, `error`.
+    If the sample standard deviation is larger, mean_interval is Student's interval.
+    """
+    return max(error, float(np.std(values, ddof=1)) if len(values) > 1 else 0.0)
+
+
 def difference_interval(first: np.ndarray, second: np.ndarray, spread: float) -> tuple[float, float]:
     """Return a 95 % interval of the difference of two means of independent values, such as results of runs.
 
-    This is Welch's interval (1947) with the moderated variances of :func:`mean_interval`. With a single value
-    on both sides it is the normal interval for values with the standard deviation `spread`.
+    This is Welch's interval (1947), with variances of at least those of :func:`spread_of_runs`. With a single
+    value on both sides it is the normal interval for values with the standard deviation `spread`.
 
     Args:
         first: Values, `[N]`, N at least 1.
         second: Values, `[M]`, M at least 1.
-        spread: Expected standard deviation of the values, above 0.
+        spread: Standard error of a value, above 0.
     """
-    shares = [_moderated_variance(values, spread) / len(values) for values in (first, second)]
+    sides = [(values, spread_of_runs(values, spread)) for values in (first, second)]
+    shares = [_moderated_variance(*side) / len(side[0]) for side in sides]
     freedoms = [max(1, len(values) - 1) for values in (first, second)]
     pooled = sum(shares) ** 2 / sum(share**2 / freedom for share, freedom in zip(shares, freedoms))
     quantile = Z95 if len(first) == len(second) == 1 else student_quantile(max(1, int(pooled)))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mancala_env._util.tabular import Tabular
-from mancala_env.evaluation.intervals import Z95, mean_interval, wilson_interval
+from mancala_env.evaluation.intervals import Z95, mean_interval, spread_of_runs, wilson_interval
 from mancala_env.networks.checkpoint import Identity, read_identity
 from mancala_env.training.config import CONFIG_FILE, with_new_names
 from mancala_env.training.run_folder import METRICS, STEPS, RunFolder, RunFolderError
@@ -193,11 +193,8 @@ def stem(name: str) -> str:
     return re.sub(r"(-seed)?(-\d+)+$", "", name)
 
 
-def spread_of(measured: Sequence[Measured]) -> float:
-    """Return the expected standard deviation between runs: the standard error of their measurements.
-
-    Runs that do not differ at all still differ by this much.
-    """
+def error_of(measured: Sequence[Measured]) -> float:
+    """Return the mean standard error of measurements, above 0, from their intervals."""
     ends = [(one.high - one.low) / 2 / Z95 for one in measured if one.high >= one.low]
     return max(1e-9, sum(ends) / len(ends) if ends else 0.0)
 
@@ -213,7 +210,7 @@ def mean_of(measured: Sequence[Measured], most_regret: float) -> Measured:
         return first
     low, high = {"elo": (-np.inf, np.inf), "mean_regret": (0.0, most_regret)}.get(first.measure, (0.0, 1.0))
     values = np.array([one.value for one in measured])
-    interval = mean_interval(values, spread_of(measured), low, high)
+    interval = mean_interval(values, spread_of_runs(values, error_of(measured)), low, high)
     return Measured(first.measure, first.against, float(values.mean()), *interval)
 
 
