@@ -14,34 +14,39 @@ class Tabular:
     """Base class of results that are tables.
 
     Attributes:
-        COLUMNS: Meaning and unit of each column, by name.
+        COLUMNS: The columns of the class; a class whose results differ overrides `columns` instead.
     """
 
     COLUMNS: ClassVar[Mapping[str, str]] = {}
 
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Meaning and unit of each column, by name."""
+        return self.COLUMNS
+
     def _rows(self) -> Iterable[Sequence[Any]]:
-        """Yield the values of each row, in the order of COLUMNS."""
+        """Yield the values of each row, in the order of `columns`."""
         raise NotImplementedError
 
     def as_rows(self) -> list[dict[str, Any]]:
         """Return each row as a dictionary by column; a missing value is None."""
-        return [dict(zip(self.COLUMNS, row, strict=True)) for row in self._rows()]
+        return [dict(zip(self.columns, row, strict=True)) for row in self._rows()]
 
     def to_frame(self) -> "pandas.DataFrame":
         """Return a pandas frame with one row per measurement.
 
-        The attribute `COLUMNS` describes the columns. A missing value is None or NaN.
+        The attribute `columns` describes the columns. A missing value is None or NaN.
 
         Raises:
             ImportError: If pandas is not installed.
         """
         with needing("to_frame()", None, "pandas"):
             import pandas
-        return pandas.DataFrame(self.as_rows(), columns=pandas.Index(self.COLUMNS))
+        return pandas.DataFrame(self.as_rows(), columns=pandas.Index(self.columns))
 
     def write_csv(self, file: IO[str]) -> None:
         """Write the same table as CSV with a line of column names; a missing value is empty."""
-        writer = csv.DictWriter(file, [*self.COLUMNS], lineterminator="\n")
+        writer = csv.DictWriter(file, [*self.columns], lineterminator="\n")
         writer.writeheader()
         writer.writerows(self.as_rows())
 

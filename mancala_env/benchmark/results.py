@@ -79,7 +79,7 @@ class Row(NamedTuple):
 
     @property
     def budget_share(self) -> float | None:
-        """Share of the budget spent, 0 to 1 or slightly more; None for a baseline, which has no budget."""
+        """Share of the budget spent, 0 to 1 or slightly more; None for a baseline."""
         limit = self.key.limit
         spent = self.steps if limit.kind == "steps" else self.core_minutes
         return spent / limit.amount if limit.amount else None

@@ -101,7 +101,7 @@ class RunGroup:
 
     def values(self, measure: str, against: str) -> list[Measured]:
         """Return a result of the last checkpoint of each run."""
-        return [one for run in self.runs for one in run.final if one[:2] == (measure, against)]
+        return [one for run in self.runs for one in run.final if one.key == (measure, against)]
 
     def curve(self, measure: str, against: str) -> list[CurvePoint]:
         """Return the mean curve of a measure, where every run has one; [] if a run lacks it.
@@ -110,7 +110,7 @@ class RunGroup:
         linearly to common numbers of steps, at most 25.
         """
         curves = [
-            [one for one in run.progress if one.measured[:2] == (measure, against)] for run in self.runs
+            [one for one in run.progress if one.measured.key == (measure, against)] for run in self.runs
         ]
         if not all(curves):
             return []
@@ -123,7 +123,7 @@ class RunGroup:
         else:
             points = np.unique(np.linspace(start, end, _POINTS))
         numbers = [
-            np.array([np.interp(points, own, [one.measured[k] for one in curve]) for k in (2, 3, 4)])
+            np.array([np.interp(points, own, [one.measured.numbers[k] for one in curve]) for k in range(3)])
             for own, curve in zip(steps, curves, strict=True)
         ]
         return [
@@ -200,13 +200,13 @@ class RunComparison(Tabular):
     @property
     def measures(self) -> list[tuple[str, str]]:
         """The measures that all groups have at the end, with the opponent of a win rate or ""."""
-        found = [[one[:2] for one in group.final] for group in self.groups]
+        found = [[one.key for one in group.final] for group in self.groups]
         return [key for key in found[0] if all(key in others for others in found)]
 
     @cached_property
     def curves(self) -> list[tuple[str, str]]:
         """The measures that have a curve of two points or more in every group."""
-        keys = dict.fromkeys(one.measured[:2] for run in self.groups[0].runs for one in run.progress)
+        keys = dict.fromkeys(one.measured.key for run in self.groups[0].runs for one in run.progress)
         return [key for key in keys if all(len(group.curve(*key)) > 1 for group in self.groups)]
 
     @cached_property
@@ -268,7 +268,7 @@ class RunMeasurements(Tabular):
 
 
 def _columns(one: Measured) -> tuple[Any, ...]:
-    return one.measure, one.against or None, UNITS[one.measure], *map(float, one[2:])
+    return one.measure, one.against or None, UNITS[one.measure], *map(float, one.numbers)
 
 
 def _over(measure: str, count: int) -> str:
@@ -285,14 +285,15 @@ def _differences(first: RunGroup, second: RunGroup, key: tuple[str, str]) -> Ite
     regrets = [[one.regret.regrets for one in group.runs if one.regret] for group in (first, second)]
     is_paired = key[0] == "mean_regret" and all(regrets)
     if over == "seeds" or not is_paired:
-        interval = difference_interval(*values, error_of([one for side in sides for one in side]))
+        error = error_of([one for side in sides for one in side])
+        interval = difference_interval(values[0], values[1], error)
         sign = -1.0 if key[0] == "mean_regret" else 1.0
         better = probability_of_improvement([sign * values[0]], [sign * values[1]])
         found = Measured(*key, apart, *interval)
         yield GroupDifference(*names, found, over, better if over == "seeds" else None)
     if is_paired:
         ruleset = first.runs[0].run.identity.ruleset
-        ours, theirs = (np.mean(one, axis=0, dtype=np.float64) for one in regrets)
+        ours, theirs = (np.stack(one).mean(axis=0, dtype=np.float64) for one in regrets)
         most = 2.0 * ruleset.total_seeds
         interval = mean_interval(ours - theirs, expected_mistake(ruleset), -most, most)
         yield GroupDifference(*names, Measured(*key, apart, *interval), "positions", None)
@@ -307,7 +308,7 @@ def group_runs(paths: Sequence[str | Path]) -> dict[str, list[RunResults]]:
 
     Raises:
         CannotCompare: If a pattern matches nothing, a run is a duplicate, or rulesets or rounds differ.
-        RunFolderError: If a folder is not that of a run, or has no checkpoint.
+        RunFolderError: If a folder is not that of a run, or lacks a checkpoint.
     """
     found: list[tuple[object, str, RunResults]] = []
     for path in map(str, paths):

@@ -35,7 +35,7 @@ def final_table(comparison: RunComparison) -> Table:
     head = ["group", "runs", "steps", *(title_of(key) for key in comparison.measures)]
     rows = [
         [group.name, str(len(group.runs)), f"{group.steps:,}"]
-        + [next(one.text for one in group.final if one[:2] == key) for key in comparison.measures]
+        + [next(one.text for one in group.final if one.key == key) for key in comparison.measures]
         for group in comparison.groups
     ]
     return head, rows
@@ -94,7 +94,7 @@ def curve_table(comparison: RunComparison, key: tuple[str, str]) -> Table:
             if not own[0] <= at <= own[-1]:
                 row.append("")
                 continue
-            numbers = [np.interp(at, own, [point.mean[k] for point in curve]) for k in (2, 3, 4)]
+            numbers = [np.interp(at, own, [point.mean.numbers[k] for point in curve]) for k in range(3)]
             row.append(Measured(*key, *map(float, numbers)).text)
         rows.append(row)
     return ["steps", *(group.name for group in comparison.groups)], rows
@@ -105,7 +105,7 @@ def plot_curves(comparison: RunComparison, key: tuple[str, str], axes: "Axes | N
     axes = axes if axes is not None else new_axes(_WIDTH, _HEIGHT)
     for number, group in enumerate(comparison.groups):
         curve = group.curve(*key)
-        found = np.array([point.mean[2:] for point in curve], np.float64)
+        found = np.array([point.mean.numbers for point in curve], np.float64)
         draw_band(axes, [point.steps for point in curve], found, f"{group.name} ({len(group.runs)})", number)
     finish(axes, f"{comparison.ruleset.title}: {title_of(key)}", None)
     axes.set_ylabel(f"{title_of(key)} ({UNITS[key[0]]})")

@@ -25,7 +25,7 @@ def run(options: Any) -> int:
     if options.json:
         print_json([asdict(ruleset) for ruleset in every])
     columns = {name: f"Attribute {name} of the ruleset" for name in asdict(every[0])}
-    put_csv(TableRows(columns, (asdict(ruleset).values() for ruleset in every)), options)
+    put_csv(TableRows(columns, ([*asdict(ruleset).values()] for ruleset in every)), options)
     if not prints_tables(options):
         return 0
     rows = [

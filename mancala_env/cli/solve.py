@@ -69,7 +69,7 @@ def run(options: Any) -> int:
         print_json(_solution_as_dict(position, solution))
     elif prints_tables(options):
         _print_solution(position, solution)
-    rows = (action.values() for action in _solution_as_dict(position, solution)["actions"])
+    rows = ([*action.values()] for action in _solution_as_dict(position, solution)["actions"])
     put_csv(TableRows(_COLUMNS, rows), options)
     return 0
 

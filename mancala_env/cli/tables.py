@@ -31,7 +31,12 @@ class TableRows(Tabular):
     """A table of a command, from the meanings of its columns and its rows."""
 
     def __init__(self, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
-        self.COLUMNS, self._all = columns, [*rows]
+        self._columns, self._all = columns, [*rows]
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Meaning of each column, by name."""
+        return self._columns
 
     def _rows(self) -> list[Sequence[Any]]:
         return self._all

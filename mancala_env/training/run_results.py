@@ -48,6 +48,16 @@ class Measured(NamedTuple):
     high: float
 
     @property
+    def key(self) -> tuple[str, str]:
+        """The measure, and the opponent or ""."""
+        return self.measure, self.against
+
+    @property
+    def numbers(self) -> tuple[float, float, float]:
+        """The number and both ends of its interval."""
+        return self.value, self.low, self.high
+
+    @property
     def title(self) -> str:
         """Name of the measure in a table."""
         name = {"elo": "Elo", "optimal_share": "optimal moves"}.get(
@@ -59,7 +69,7 @@ class Measured(NamedTuple):
     def texts(self) -> tuple[str, str]:
         """The number and its interval, as in a table."""
         form = {"share": "{:.1%}", "seeds per move": "{:.2f}"}.get(UNITS[self.measure], "{:z.0f}")
-        value, low, high = (form.format(number) for number in (self.value, self.low, self.high))
+        value, low, high = map(form.format, self.numbers)
         return value, f"{low.removesuffix('%')} to {high}"
 
     @property
@@ -116,8 +126,8 @@ class RunResults(Tabular):
         path = self.path / METRICS
         return read_metrics(path, most=None) if path.is_file() else []
 
-    @cached_property
-    def COLUMNS(self) -> Mapping[str, str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @property
+    def columns(self) -> Mapping[str, str]:
         """Meaning of each column, by name."""
         known = {"run": "Name of the run's folder", "seed": "Random seed of the run"}
         known[STEPS] = "Number of environment steps so far"
@@ -125,9 +135,10 @@ class RunResults(Tabular):
         return known | {name: f"Metric {name}; see docs/training.md" for name in names if name != STEPS}
 
     def _rows(self) -> Iterator[Sequence[Any]]:
+        names = self.columns
         for line in self.metrics:
             named = {"run": self.name, "seed": self.seed} | line
-            yield [named.get(name) for name in self.COLUMNS]
+            yield [named.get(name) for name in names]
 
     def win_rates_over_time(self) -> list[tuple[int, Measured]]:
         """Return the win rates of all evaluated checkpoints, each with the steps of its checkpoint.
@@ -216,6 +227,6 @@ def mean_of(measured: Sequence[Measured], most_regret: float) -> Measured:
 
 def means_of(runs: Sequence[Sequence[Measured]], most_regret: float) -> list[Measured]:
     """Return the means of all measures that every run has."""
-    by_name = [{one[:2]: one for one in run} for run in runs]
+    by_name = [{one.key: one for one in run} for run in runs]
     shared = [key for key in by_name[0] if all(key in run for run in by_name)] if by_name else []
     return [mean_of([run[key] for run in by_name], most_regret) for key in shared]

@@ -101,7 +101,7 @@ def print_means(configs: Sequence[TrainConfig], console: Console) -> None:
     )
     results = [run.final() for run in runs]
     for mean in means_of(results, 2.0 * game.total_seeds):
-        each = [next(one for one in found if one[:2] == mean[:2]) for found in results]
+        each = [next(one for one in found if one.key == mean.key) for found in results]
         table.add_row(mean.title, *mean.texts, ", ".join(one.texts[0] for one in each))
     console.print(table)
     name = str(configs[0].name).removesuffix(f"-seed-{configs[0].seed}")

@@ -111,8 +111,8 @@ def test_runs_of_several_seeds_resume_and_end_with_a_table(tmp_path: Path, capsy
     assert len(frame) == len(lines)
     assert set(frame["seed"]) == {1}
     assert list(frame["environment_steps"]) == [json.loads(line)["environment_steps"] for line in lines]
-    assert list(frame.columns) == list(runs[0].COLUMNS)
-    assert frame["train/value_loss"].notna().any()
+    assert list(frame.columns) == list(runs[0].columns)
+    assert int(frame["train/value_loss"].count()) > 0
 
 
 @pytest.mark.slow
