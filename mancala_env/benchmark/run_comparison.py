@@ -391,7 +391,10 @@ def compare_runs(
     if progress is not None:
         progress("runs", done, total)
     ruleset = measured[0].runs[0].run.identity.ruleset
-    return RunComparison(ruleset, measured, _notes(measured, ruleset))
+    comparison = RunComparison(ruleset, measured, _notes(measured, ruleset))
+    if not comparison.curves and checkpoints > 1:
+        comparison.notes.append("the runs saved too few checkpoints for a curve; see --checkpoint_minutes")
+    return comparison
 
 
 def spread_out(saved: Sequence[Path], most: int) -> list[Path]:

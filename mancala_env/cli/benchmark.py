@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, MissingPackage, Parser, needing, say
 from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, add_csv, add_json, add_report
-from mancala_env.cli.tables import check_csv, print_json, print_table, prints_tables, put_csv
+from mancala_env.cli.tables import check_csv, print_json, print_notes, print_table, prints_tables, put_csv
 
 if TYPE_CHECKING:
     from mancala_env.benchmark.entries import Entry
@@ -154,8 +154,7 @@ def _print(outcome: "BenchmarkSummary") -> None:
         print_table(head_of(contest), rows, str(contest), narrow)
     if not outcome.contests():
         print("No learner has been measured yet.")
-    for note in outcome.notes:
-        print(f"note: {note}")
+    print_notes(outcome.notes)
 
 
 def _narrow_rows(row: list[str]) -> list[list[str]]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from mancala_env._util.command_line import Interrupted, Parser, needing
 from mancala_env.cli.options import add_csv, add_json, add_report
 from mancala_env.cli.progress import stages
-from mancala_env.cli.tables import check_csv, print_json, print_table, prints_tables, put_csv
+from mancala_env.cli.tables import check_csv, print_json, print_notes, print_table, prints_tables, put_csv
 
 if TYPE_CHECKING:
     from mancala_env.benchmark.run_comparison import RunComparison
@@ -79,5 +79,4 @@ def _print(comparison: "RunComparison") -> None:
     for key in comparison.curves[:1]:
         head, rows = report.curve_table(comparison, key)
         print_table(head, rows, f"Learning curve: {report.title_of(key)}")
-    for note in comparison.notes:
-        print(f"note: {note}")
+    print_notes(comparison.notes)

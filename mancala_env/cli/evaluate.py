@@ -10,7 +10,7 @@ from mancala_env._util.command_line import Interrupted, Parser, whole_number_or
 from mancala_env.agents import Spec
 from mancala_env.cli.options import DEFAULT_RULESET, add_common, add_csv, add_report
 from mancala_env.cli.progress import stages
-from mancala_env.cli.tables import check_csv, print_json, print_table, prints_tables, put_csv
+from mancala_env.cli.tables import check_csv, print_json, print_notes, print_table, prints_tables, put_csv
 from mancala_env.rulesets import Ruleset
 
 if TYPE_CHECKING:
@@ -168,5 +168,4 @@ def _print_evaluation(evaluation: "Evaluation") -> None:
             f"these games start from {evaluation.openings}; the win rates of mancala train differ, because "
             "its games start after random turns"
         )
-    for note in (*notes, *evaluation.notes):
-        print(f"note: {note}")
+    print_notes((*notes, *evaluation.notes))

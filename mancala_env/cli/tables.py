@@ -132,6 +132,15 @@ def _print_row(cells: list[list[str]], widths: list[int], numeric: Sequence[bool
         print(f" {(' ' * _BETWEEN).join(padded)}".rstrip())
 
 
+def print_notes(notes: Iterable[str]) -> None:
+    """Print a paragraph for each note, which fits the terminal."""
+    for note in notes:
+        lines = [f"note: {note}"]
+        if width() < PIPE_WIDTH:
+            lines = textwrap.wrap(lines[0], width(), break_long_words=False, break_on_hyphens=False)
+        print("\n  ".join(lines))
+
+
 def describe_turn(turn: Turn) -> str:
     """Describe the effect of a turn: laps, captured seeds, newly owned holes."""
     if turn.endless:

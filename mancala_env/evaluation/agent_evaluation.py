@@ -72,9 +72,9 @@ class Evaluation(Tabular):
     def scale(self) -> str:
         """The scale of the ratings, in words."""
         if self.is_on_ladder:
-            return f"the ratings are on the scale of the stored ladder of {self.ruleset} (random = 0)"
+            return f"ratings are on the scale of the stored ladder of {self.ruleset} (random = 0)"
         zero = self.ratings.scale if self.ratings is not None else "mean = 0"
-        return f"the ratings are from these games only ({zero}); do not compare them with other evaluations"
+        return f"ratings are from these games only ({zero}) and not comparable with other evaluations"
 
     COLUMNS: ClassVar[Mapping[str, str]] = {
         "ruleset": "Name of the ruleset",

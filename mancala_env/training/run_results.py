@@ -68,7 +68,7 @@ class Measured(NamedTuple):
     @property
     def texts(self) -> tuple[str, str]:
         """The number and its interval, as in a table."""
-        form = {"share": "{:.1%}", "seeds per move": "{:.2f}"}.get(UNITS[self.measure], "{:z.0f}")
+        form = {"share": "{:z.1%}", "seeds per move": "{:z.2f}"}.get(UNITS[self.measure], "{:z.0f}")
         value, low, high = map(form.format, self.numbers)
         return value, f"{low.removesuffix('%')} to {high}"
 

@@ -95,10 +95,8 @@ def print_means(configs: Sequence[TrainConfig], console: Console) -> None:
     """Print the means of the results of runs that differ in their seeds, and the next command."""
     runs, game = [read_run(place_of(config)) for config in configs], configs[0].game
     turns, count = configs[0].evaluation.opening_turns, len(runs)
-    title = f"{game.title}: {count} seed{'s' * (count != 1)}, games after {turns} random turns"
-    table = Table(
-        "measure", "mean", "95 % interval over seeds", "each seed", title=title, title_justify="left"
-    )
+    title = f"{game.title}: means over {count} seed{'s' * (count != 1)}, games after {turns} random turns"
+    table = Table("measure", "mean", "95 % interval", "each seed", title=title, title_justify="left")
     results = [run.final() for run in runs]
     for mean in means_of(results, 2.0 * game.total_seeds):
         each = [next(one for one in found if one.key == mean.key) for found in results]

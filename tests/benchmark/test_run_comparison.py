@@ -187,6 +187,13 @@ def test_notes_tell_what_is_missing_or_alike(runs, tmp_path):
     assert found.differences == []
 
 
+def test_runs_without_earlier_checkpoints_have_no_curve(tmp_path):
+    make_run(tmp_path, "short", 1, 0.5, steps=(1000,))
+    found = compare_runs([tmp_path / "short"])
+    assert found.curves == []
+    assert any("--checkpoint_minutes" in note for note in found.notes)
+
+
 def test_checkpoints_are_evenly_spread_with_the_last():
     saved = [Path(f"{n}") for n in range(10)]
     assert [int(path.name) for path in spread_out(saved, 4)] == [0, 3, 6, 9]

@@ -99,7 +99,7 @@ def test_options_that_the_ladder_does_not_allow_leave_it_out(words, capsys):
     assert cli.main([*agents, *words]) == 0
     said = capsys.readouterr().out
     assert "Elo (mean = 0)" in said
-    assert "do not compare" in said
+    assert "not comparable" in said
 
 
 def test_evaluate_of_a_checkpoint_says_why_its_win_rates_differ_from_the_report_of_its_run(tmp_path, capsys):
