@@ -137,7 +137,7 @@ def print_notes(notes: Iterable[str]) -> None:
     for note in notes:
         lines = [f"note: {note}"]
         if width() < PIPE_WIDTH:
-            lines = textwrap.wrap(lines[0], width(), break_long_words=False, break_on_hyphens=False)
+            lines = textwrap.wrap(lines[0], width() - 2, break_long_words=False, break_on_hyphens=False)
         print("\n  ".join(lines))
 
 
