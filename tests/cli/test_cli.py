@@ -27,6 +27,7 @@ from mancala_env.version import __version__
 # Three turns from the end: solved at once.
 COMMANDS = (
     "evaluate",
+    "compare",
     "train",
     "solve",
     "speed",
