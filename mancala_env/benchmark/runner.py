@@ -11,23 +11,23 @@ and the learner's progress since its last checkpoint.
 import itertools
 import json
 import traceback
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mancala_env import agents
-from mancala_env._util.checks import is_whole, one_of, whole
+from mancala_env._util.checks import is_whole, whole
 from mancala_env.agents.registry import entrant_of
 from mancala_env.benchmark.budget import LearningBudget, Limit, measuring_points
 from mancala_env.benchmark.entries import Entry, InvalidEntry, Point, check_takes_part
 from mancala_env.benchmark.results import BASELINE, RESULTS, Results, Row, RunKey, made_here
 from mancala_env.benchmark.scoring import Scoring, scoring_of
-from mancala_env.benchmark.tasks import TASKS, Refused, Task
+from mancala_env.benchmark.tasks import Refused, Task, task_named
 from mancala_env.errors import InvalidArgument, MancalaError, printable
 from mancala_env.evaluation.round_robin import rules_hash
 from mancala_env.networks.value_files import NoValueNetwork, shipped_network
-from mancala_env.observations import ObservationKind, version
+from mancala_env.observations import version
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.training.run_folder import git_revision, write_atomically
 
@@ -113,7 +113,6 @@ def plan(
     limits: Sequence[Limit],
     seeds: int = FEWEST_SEEDS,
     points: int = POINTS,
-    observations: Sequence[ObservationKind] = (),
     lines: Sequence[str] | None = None,
     **scoring: Any,
 ) -> BenchmarkPlan:
@@ -123,12 +122,11 @@ def plan(
         entries: The learning algorithms, from :func:`read_entry`.
         folder: Folder for the results and the learners' files.
         rulesets: The rulesets, or their names.
-        tasks: Names of tasks.
+        tasks: Names of tasks. "anything@board" is a task with one kind of observation, so that kinds can be
+            compared: an entry takes part in it under a name of its own, such as `ppo_mirror@board`.
         limits: Budgets.
         seeds: Number of seeds per entry (1..N).
         points: Number of measuring points of a run: its end, preceded by successive halves.
-        observations: Observation kinds to compare: each entry runs once with each, as an entrant of its own,
-            such as `ppo_mirror@board`. By default each entry uses the observation of the task.
         lines: Specs of baselines, which do not learn. None for BASELINES; if no value network is bundled,
             baselines that need one are omitted.
         scoring: `games`, `anchors` and `scoring_seed` of :func:`mancala_env.benchmark.scoring.scoring_of`.
@@ -145,15 +143,10 @@ def plan(
     # Duplicates run once.
     limits = tuple(dict.fromkeys(limits))
     scorings = {each: scoring_of(each, **scoring) for each in dict.fromkeys(map(lookup, rulesets))}
-    chosen = [TASKS[name] for name in dict.fromkeys(one_of("task", name, tuple(TASKS)) for name in tasks)]
+    chosen = _tasks_named(tasks, scorings)
     for entry in entries:
         if not any(task.name in entry.tasks for task in chosen):
             check_takes_part(entry, chosen[0])
-    if observations:
-        kinds = dict.fromkeys(observations)
-        chosen = [task.with_observation(kind) for task in chosen for kind in kinds]
-        for ruleset, kind in itertools.product(scorings, kinds):
-            version(kind, ruleset)  # raises now if the ruleset lacks this kind
     # Seed by seed, so that an interrupted benchmark has results of each entry.
     runs = tuple(
         LearnerRun(entry, task, ruleset, limit, shares, seed, scorings[ruleset], folder / "learners")
@@ -170,6 +163,14 @@ def plan(
     for baseline in baselines:
         agents.make(baseline.spec, baseline.ruleset, num_threads=1)  # raises now if a spec is invalid
     return BenchmarkPlan(folder, runs, baselines)
+
+
+def _tasks_named(tasks: Sequence[str], rulesets: Iterable[Ruleset]) -> list[Task]:
+    found = list(dict.fromkeys(map(task_named, tasks)))
+    for ruleset, task in itertools.product(rulesets, found):
+        if task.is_fixed:
+            version(task.observation, ruleset)  # raises now if the ruleset lacks this kind
+    return found
 
 
 def _check_entries(entries: Sequence[Entry], limits: Sequence[Limit]) -> None:

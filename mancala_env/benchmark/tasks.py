@@ -1,7 +1,8 @@
 """Tasks: what a learner may observe, and the check that its agent observes nothing else."""
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from mancala_env._util.checks import one_of
 from mancala_env.agents import Agent
 from mancala_env.agents.network import CheckpointAgent, SamplingAgent
 from mancala_env.agents.user import PolicyAgent
@@ -62,6 +63,20 @@ TASKS: dict[str, Task] = {
     "anything": Task("anything", "replies", ()),
 }
 """All tasks by name."""
+
+
+def task_named(name: str) -> Task:
+    """Return a task by its name, or with one kind of observation, such as "anything@board".
+
+    >>> task_named("anything@board").observation
+    'board'
+
+    Raises:
+        InvalidArgument: If the task or the kind is unknown, or the task does not allow the kind.
+    """
+    task, _, kind = name.partition("@") if isinstance(name, str) else (name, "", "")
+    found = TASKS[one_of("task", task, tuple(TASKS))]
+    return found.with_observation(cast(ObservationKind, kind)) if kind else found
 
 
 def observation_kind_of(agent: Agent) -> str | None:

@@ -135,8 +135,10 @@ def _plan(entries: "list[Entry]", options: Any) -> "BenchmarkPlan":
     from mancala_env.benchmark.runner import plan
 
     limits = [*map(limit_of_steps, options.steps), *map(limit_of_minutes, options.core_minutes)]
-    names = ("rulesets", "tasks", "seeds", "points", "games", "anchors", "lines", "observations")
+    names = ("rulesets", "tasks", "seeds", "points", "games", "anchors", "lines")
     chosen = {name: getattr(options, name) for name in names}
+    if options.observations:
+        chosen["tasks"] = [f"{task}@{kind}" for task in options.tasks for kind in options.observations]
     return plan(entries, options.folder, limits=limits, **chosen)
 
 

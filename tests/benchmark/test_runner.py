@@ -80,9 +80,9 @@ def test_every_measurement_of_a_run_has_a_number_and_its_share_of_the_budget(tmp
 
 def test_observation_kinds_are_entrants_of_one_contest(tmp_path):
     body = "    yield Point(player(ruleset, task.observation), 900)"
-    kinds = ["board", "afterstates", "board"]
+    tasks = ["anything@board", "anything@afterstates", "anything@board"]
     entry = entry_of(tmp_path, body, "one")
-    _, broken, results, wanted = run([entry], tmp_path, tasks=["anything"], observations=kinds, seeds=2)
+    _, broken, results, wanted = run([entry], tmp_path, tasks=tasks, seeds=2)
     assert broken == 0
     assert [each.name for each in wanted.runs] == ["one@board", "one@afterstates"] * 2
     assert len({each.folder for each in wanted.runs}) == 4
@@ -94,23 +94,24 @@ def test_observation_kinds_are_entrants_of_one_contest(tmp_path):
     run([entry], tmp_path, tasks=["anything"])  # the task's own observation is another entrant
     (tmp_path / "other").mkdir()
     stubborn = entry_of(tmp_path, "    yield Point(player(ruleset), 900)", "stubborn")
-    said, _, _, wanted = run([stubborn], tmp_path / "other", tasks=["anything"], observations=["afterstates"])
+    said, _, _, wanted = run([stubborn], tmp_path / "other", tasks=["anything@afterstates"])
     assert names(said[-1], ["refused", "'board'", "afterstates"])
 
 
 @pytest.mark.parametrize(
-    ("tasks", "observations", "said"),
+    ("task", "said"),
     [
-        (["board"], ["afterstates"], ["'board'", "'afterstates'"]),
-        (["anything"], ["pixels"], ["'pixels'", "afterstates"]),
-        (["anything"], ["values"], ["ludii_leyla"]),
+        ("board@afterstates", ["'board'", "'afterstates'"]),
+        ("anything@pixels", ["'pixels'", "afterstates"]),
+        ("anything@values", ["ludii_leyla"]),
+        ("everything@board", ["'everything'", "'anything'"]),
     ],
 )
-def test_an_observation_that_a_task_or_a_ruleset_lacks_is_refused(tasks, observations, said, tmp_path):
+def test_an_observation_that_a_task_or_a_ruleset_lacks_is_refused(task, said, tmp_path):
     entry = entry_of(tmp_path, HONEST)
-    rulesets = ["ludii_leyla"] if observations == ["values"] else ["layli_goobalay"]
+    rulesets = ["ludii_leyla"] if "values" in task else ["layli_goobalay"]
     with raises(MancalaError, *said):
-        plan_of([entry], tmp_path, tasks=tasks, observations=observations, rulesets=rulesets)
+        plan_of([entry], tmp_path, tasks=[task], rulesets=rulesets)
 
 
 def test_more_seeds_are_added_to_what_is_there_and_a_changed_file_is_another_entry(tmp_path):
