@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 HELP = "compare training runs, with means over their seeds"
 DESCRIPTION = (
     "Compare training runs. Runs that differ only in their seeds form a group. Each group gets the means of "
-    "its results, with 95 % intervals over seeds, and learning curves. See docs/evaluation.md."
+    "its results, with 95 % intervals over seeds, and learning curves. See docs/guides/compare.md."
 )
 
 
