@@ -13,6 +13,7 @@
 | `results` | the file of measurements |
 | `aggregates` | interquartile means, bootstrap intervals, probability of improvement |
 | `summary` | tables, learning curves and reports |
+| `run_comparison`, `run_comparison_report` | training runs compared over seeds, for `mancala compare` |
 | `bundled_learners` | the package's own training as an entry |
 """
 

@@ -79,6 +79,8 @@ def config_of(
         "evaluation.checkpoint_games": 0,
     }
     values |= changes or {}
+    if task.is_fixed:
+        values["network.observation"] = task.observation
     if budget.steps is not None:
         defaults = {each.name: each.default for each in settings_of(TrainConfig)} | values
         games = budget.steps // (_FEWEST_UPDATES * defaults["ppo.steps"])

@@ -6,16 +6,19 @@
 | "void" | the run restarted after `after` environment steps; its earlier measurements after that are void |
 | "end" | the run has ended; `why` is the reason if it was refused, otherwise empty |
 
-Each line identifies its run, so you can split and join files.
+Each line identifies its run, so you can split and join files. The measurements of a run have the numbers
+0, 1, 2, ... in `measurement`. Several may have the same `point`. Lines of version 0.1 lack `measurement` and
+`budget_share`, which follow from the other fields.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from mancala_env._util.checks import one_of, whole
+from mancala_env._util.tabular import Tabular, named_interval
 from mancala_env.benchmark.budget import Limit
 from mancala_env.benchmark.scoring import Score, Scoring
 from mancala_env.benchmark.tasks import TASKS
@@ -61,7 +64,8 @@ class RunKey(NamedTuple):
 class Row(NamedTuple):
     """The score of a run's agent at a measuring point, and the steps and core seconds spent until then.
 
-    `point` is the index of the measuring point, from 0. `made` has the commit, the machine and the time.
+    `point` is the index of the last measuring point reached, from 0. A run that ends a little before the end
+    of its budget may have two rows with the same point. `made` has the commit, the machine and the time.
     """
 
     key: RunKey
@@ -76,13 +80,23 @@ class Row(NamedTuple):
         """Core minutes spent."""
         return self.core_seconds / 60
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: a line of the file."""
+    @property
+    def budget_share(self) -> float | None:
+        """Share of the budget spent, 0 to 1 or slightly more; None for a baseline."""
+        limit = self.key.limit
+        spent = self.steps if limit.kind == "steps" else self.core_minutes
+        return spent / limit.amount if limit.amount else None
+
+    def as_dict(self, measurement: int = 0) -> dict[str, Any]:
+        """Return plain data for JSON: a line of the file; `measurement` is the number within its run."""
+        share = self.budget_share
         return {
             "format": FORMAT,
             "what": MEASURED,
             **self.key.as_dict(),
+            "measurement": measurement,
             "point": self.point,
+            "budget_share": None if share is None else round(share, 6),
             "steps": self.steps,
             "core_minutes": round(self.core_minutes, 6),
             **self.score._asdict(),
@@ -95,20 +109,46 @@ def made_here(commit: str) -> dict[str, str]:
     return {"commit": commit, "machine": machine(), "time": datetime.now(UTC).isoformat(timespec="seconds")}
 
 
-class Results(LinesFile):
-    """The results file and its measurements."""
+class Results(LinesFile, Tabular):
+    """The results file and its measurements; `to_frame()` has one row per valid measurement.
+
+    Measurements of refused runs, and those before a run restarted, are excluded.
+    """
+
+    COLUMNS: ClassVar[Mapping[str, str]] = {
+        "task": f"Name of the task; {BASELINE!r} for a baseline",
+        "budget": "Size of the budget; 0 for a baseline",
+        "budget_kind": "Unit of budget: steps or core_minutes",
+        "ruleset": "Name of the ruleset",
+        "entry": "Name of the entry; spec of a baseline",
+        "identity": "Hash of the entry's file; identity of a baseline",
+        "seed": "Random seed of the run",
+        "measurement": "Number of the measurement within its run, from 0",
+        "budget_share": "Share of the budget spent, 0 to 1 or slightly more; None for a baseline",
+        "steps": "Number of environment steps so far",
+        "core_minutes": "Core minutes so far",
+        **named_interval("mean_regret", "Mean regret in seeds per move"),
+        "optimal_share": "Share of optimal moves, 0 to 1",
+        **named_interval("elo", "Rating in Elo (random = 0)"),
+        "games": "Number of games of the rating; 0 for an anchor of the ladder",
+        "is_ended": "Whether the run has ended; True for a baseline",
+        "version": "Version of the package",
+        "commit": "Commit of the sources",
+        "machine": "Processor and number of cores",
+        "time": "Time of the measurement in UTC",
+    }
 
     formats, kind = (FORMAT,), "benchmark results; choose another folder"
 
     def __init__(self, path: str | Path | None) -> None:
         """Set the path; a with statement opens, locks and reads the file."""
         super().__init__(path)
-        self._rows: dict[RunKey, list[Row]] = {}
+        self._measured: dict[RunKey, list[Row]] = {}
         self._ends: dict[RunKey, str] = {}
 
     def rows(self, key: RunKey) -> list[Row]:
         """Return the valid measurements of a run, in the order of their steps."""
-        return list(self._rows.get(key, ()))
+        return list(self._measured.get(key, ()))
 
     def end(self, key: RunKey) -> str | None:
         """Return the reason why a run was refused, "" if it was not refused, or None if it has not ended."""
@@ -124,16 +164,40 @@ class Results(LinesFile):
 
         They are grouped by run; the run that was measured last comes last.
         """
-        return [row for key, rows in self._rows.items() for row in rows if not self._ends.get(key)]
+        return [row for key, rows in self._measured.items() for row in rows if not self._ends.get(key)]
 
     def refused(self) -> Iterator[tuple[RunKey, str]]:
         """Yield the refused runs and the reasons."""
         yield from ((key, why) for key, why in self._ends.items() if why)
 
+    def _rows_of(self, key: RunKey) -> Iterator[Sequence[Any]]:
+        is_ended = key in self._ends or key.task == BASELINE
+        for number, row in enumerate(self.rows(key)):
+            score = row.score
+            names = (
+                key.task,
+                key.limit.amount,
+                key.limit.kind,
+                key.ruleset,
+                key.entry,
+                key.identity,
+                key.seed,
+            )
+            regret = (score.regret, *score.regret_interval, score.optimal_share)
+            spent = (number, row.budget_share, row.steps, row.core_minutes)
+            rating = (score.elo, *score.elo_interval, score.games)
+            made = (row.made[name] for name in ("commit", "machine", "time"))
+            yield *names, *spent, *regret, *rating, is_ended, key.version, *made
+
+    def _rows(self) -> Iterator[Sequence[Any]]:
+        for key in self._measured:
+            if not self._ends.get(key):
+                yield from self._rows_of(key)
+
     def measured(self, row: Row) -> None:
         """Add a measurement."""
         self._add(row)
-        self.append_line(row.as_dict())
+        self.append_line(row.as_dict(self.rows(row.key).index(row)))
 
     def void(self, key: RunKey, after: int) -> None:
         """Record that a run restarted after `after` steps, which voids its later measurements."""
@@ -147,11 +211,11 @@ class Results(LinesFile):
 
     def _add(self, row: Row) -> None:
         # Reinserting the key moves the run to the end. Of equal steps in joined files the last line counts.
-        before = [each for each in self._rows.pop(row.key, ()) if each.steps != row.steps]
-        self._rows[row.key] = sorted([*before, row], key=lambda each: each.steps)
+        before = [each for each in self._measured.pop(row.key, ()) if each.steps != row.steps]
+        self._measured[row.key] = sorted([*before, row], key=lambda each: each.steps)
 
     def _drop(self, key: RunKey, after: int) -> None:
-        self._rows[key] = [row for row in self._rows.get(key, ()) if row.steps <= after]
+        self._measured[key] = [row for row in self._measured.get(key, ()) if row.steps <= after]
 
     def take(self, fields: dict[str, Any]) -> None:
         """Check and store the fields of a line; see LinesFile."""
@@ -185,6 +249,10 @@ def _key(fields: dict[str, Any]) -> RunKey:
 def _row(key: RunKey, fields: dict[str, Any]) -> Row:
     made = {name: _text(fields[name]) for name in ("commit", "machine", "time")}
     seconds = 60 * _number(fields["core_minutes"])
+    # Both follow from other fields, so only their types are checked. Lines of version 0.1 lack them.
+    _count(fields.get("measurement", 0))
+    if key.task != BASELINE:
+        _number(fields.get("budget_share", 0))
     score = _record(Score, fields)
     return Row(key, _count(fields["point"]), _count(fields["steps"]), seconds, score, made)
 

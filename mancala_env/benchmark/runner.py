@@ -11,22 +11,23 @@ and the learner's progress since its last checkpoint.
 import itertools
 import json
 import traceback
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mancala_env import agents
-from mancala_env._util.checks import is_whole, one_of, whole
+from mancala_env._util.checks import is_whole, whole
 from mancala_env.agents.registry import entrant_of
 from mancala_env.benchmark.budget import LearningBudget, Limit, measuring_points
 from mancala_env.benchmark.entries import Entry, InvalidEntry, Point, check_takes_part
 from mancala_env.benchmark.results import BASELINE, RESULTS, RULESETS, Results, Row, RunKey, made_here
 from mancala_env.benchmark.scoring import Scoring, scoring_of
-from mancala_env.benchmark.tasks import TASKS, Refused, Task
+from mancala_env.benchmark.tasks import Refused, Task, task_named
 from mancala_env.errors import InvalidArgument, MancalaError, printable
 from mancala_env.evaluation.round_robin import rules_hash
 from mancala_env.networks.value_files import NoValueNetwork, shipped_network
+from mancala_env.observations import version
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.training.run_folder import git_revision, write_atomically
 
@@ -58,9 +59,14 @@ class LearnerRun(NamedTuple):
     learners: Path
 
     @property
+    def name(self) -> str:
+        """Name of the entrant, such as td; with a fixed observation kind, such as ppo_mirror@board."""
+        return f"{self.entry.name}@{self.task.observation}" if self.task.is_fixed else self.entry.name
+
+    @property
     def folder(self) -> Path:
         """The learner's own folder."""
-        name, task = f"{self.entry.name}-{self.entry.identity}", self.task.name
+        name, task = f"{self.name}-{self.entry.identity}", self.task.name
         ruleset = self.ruleset.name
         if not self.ruleset.is_bundled:
             ruleset += f"-{self.ruleset.options_hash[:8]}"
@@ -69,12 +75,12 @@ class LearnerRun(NamedTuple):
     @property
     def key(self) -> RunKey:
         """The identity of the run in the results file."""
-        names = self.entry.name, self.entry.identity, self.task.name
+        names = self.name, self.entry.identity, self.task.name
         ruleset = self.ruleset.name, rules_hash(self.ruleset)
         return RunKey(*names, *ruleset, self.limit, self.seed, self.scoring)
 
     def __str__(self) -> str:
-        return f"{self.entry.name}, {self.task.name}, {self.ruleset.name}, {self.limit}, seed {self.seed}"
+        return f"{self.name}, {self.task.name}, {self.ruleset.name}, {self.limit}, seed {self.seed}"
 
 
 class Baseline(NamedTuple):
@@ -119,7 +125,8 @@ def plan(
         entries: The learning algorithms, from :func:`read_entry`.
         folder: Folder for the results and the learners' files.
         rulesets: The rulesets, or their names.
-        tasks: Names of tasks.
+        tasks: Names of tasks. "anything@board" is a task with one kind of observation, so that kinds can be
+            compared: an entry takes part in it under a name of its own, such as `ppo_mirror@board`.
         limits: Budgets.
         seeds: Number of seeds per entry (1..N).
         points: Number of measuring points of a run: its end, preceded by successive halves.
@@ -139,7 +146,7 @@ def plan(
     # Duplicates run once.
     limits = tuple(dict.fromkeys(limits))
     scorings = {each: scoring_of(each, **scoring) for each in dict.fromkeys(map(lookup, rulesets))}
-    chosen = [TASKS[name] for name in dict.fromkeys(one_of("task", name, tuple(TASKS)) for name in tasks)]
+    chosen = _tasks_named(tasks, scorings)
     for entry in entries:
         if not any(task.name in entry.tasks for task in chosen):
             check_takes_part(entry, chosen[0])
@@ -159,6 +166,14 @@ def plan(
     for baseline in baselines:
         agents.make(baseline.spec, baseline.ruleset, num_threads=1)  # raises now if a spec is invalid
     return BenchmarkPlan(folder, runs, baselines)
+
+
+def _tasks_named(tasks: Sequence[str], rulesets: Iterable[Ruleset]) -> list[Task]:
+    found = list(dict.fromkeys(map(task_named, tasks)))
+    for ruleset, task in itertools.product(rulesets, found):
+        if task.is_fixed:
+            version(task.observation, ruleset)  # raises now if the ruleset lacks this kind
+    return found
 
 
 def _check_entries(entries: Sequence[Entry], limits: Sequence[Limit]) -> None:

@@ -5,13 +5,14 @@ Tables use the last measurement of each ended run. Curves use all measuring poin
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from mancala_env._util.files import write_whole
+from mancala_env._util.tabular import Tabular, named_interval
 from mancala_env.benchmark.aggregates import Estimate, estimate_iqm, probability_of_improvement
 from mancala_env.benchmark.budget import Limit
 from mancala_env.benchmark.results import BASELINE, Results, Row
@@ -20,7 +21,15 @@ from mancala_env.benchmark.scoring import Scoring, regret_of_random
 from mancala_env.benchmark.tasks import TASKS
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.html_page import Page
-from mancala_env.evaluation.plots import ANCHOR, BARS, INK, figure_of, finish, matplotlib_or_why, new_axes
+from mancala_env.evaluation.plots import (
+    ANCHOR,
+    INK,
+    draw_band,
+    figure_of,
+    finish,
+    matplotlib_or_why,
+    new_axes,
+)
 from mancala_env.evaluation.report import check_report_path, write_plots
 
 if TYPE_CHECKING:
@@ -62,8 +71,11 @@ def head_of(contest: Contest) -> tuple[str, ...]:
 
 
 def _regret_of(contest: Contest) -> str:
-    of = "share of random play's" if contest.ruleset == ALL else "seeds per move"
-    return f"mean regret ({of})"
+    return f"mean regret ({_unit_of_regret(contest)})"
+
+
+def _unit_of_regret(contest: Contest) -> str:
+    return "share of random play's" if contest.ruleset == ALL else "seeds per move"
 
 
 class Standing(NamedTuple):
@@ -109,8 +121,46 @@ def _cell(found: Estimate, form: str) -> str:
     return f"{number} ({low} to {high})" if found.low < found.high else number
 
 
-class BenchmarkSummary:
-    """The results of a benchmark so far: `rows` of learners, rows of `baselines`, `notes` for reports."""
+class BenchmarkSummary(Tabular):
+    """The results of a benchmark so far: `rows` of learners, rows of `baselines`, `notes` for reports.
+
+    `to_frame()` has one row for each entry and baseline of each contest. A frame of all measurements is
+    ``Results.read(path).to_frame()``.
+    """
+
+    COLUMNS: ClassVar[Mapping[str, str]] = {
+        "task": "Name of the task",
+        "budget": "Size of the budget",
+        "budget_kind": "Unit of budget: steps or core_minutes",
+        "ruleset": f"Name of the ruleset, or {ALL!r}",
+        "entry": "Name of the entry; spec of a baseline",
+        "is_baseline": "Whether the row is a baseline, which does not learn",
+        "seeds": "Number of ended runs; on all rulesets, the smallest number of a ruleset",
+        "steps": "Median number of environment steps of a run",
+        "core_minutes": "Median core minutes of a run",
+        **named_interval("mean_regret", "Interquartile mean of the mean regret, in the unit of regret_unit"),
+        "regret_unit": '"seeds per move"; on all rulesets, "share of random play\'s"',
+        **named_interval("optimal_share", "Interquartile mean of the share of optimal moves, 0 to 1"),
+        **named_interval("elo", "Interquartile mean of the rating in Elo (random = 0)"),
+        **named_interval(
+            "less_regret_than_next", "Probability that a run has less regret than one of the next entry"
+        ),
+    }
+
+    def _rows(self) -> Iterator[Sequence[Any]]:
+        nothing = (None, None, None)
+        for contest in self.contests():
+            limit, unit = contest.limit, _unit_of_regret(contest)
+            where = (contest.task, limit.amount, limit.kind, contest.ruleset)
+            for one in self.standings(contest):
+                spent = (one.seeds, one.steps, one.core_minutes)
+                rest = (*one.optimal_share, *one.elo, *(one.better or nothing))
+                yield *where, one.entry, False, *spent, *one.regret, unit, *rest
+            for row in self.baselines_of(contest):
+                score = row.score
+                regret, elo = (score.regret, *score.regret_interval), (score.elo, *score.elo_interval)
+                share = (score.optimal_share, None, None)
+                yield *where, row.key.entry, True, *nothing, *regret, unit, *share, *elo, *nothing
 
     def __init__(self, results: Results) -> None:
         """Select the last measurements of entries and of runs that were repeated with another version."""
@@ -299,9 +349,7 @@ def plot_curves(
             continue
         x = [spent for spent, _, _ in curve]
         found = np.array([regret if what == "regret" else elo for _, regret, elo in curve])
-        color, dashes = BARS[number % len(BARS)], ("-", "--", ":")[number // len(BARS) % 3]
-        axes.plot(x, found[:, 0], dashes, marker="o", markersize=3.5, color=color, label=entry)
-        axes.fill_between(x, found[:, 1], found[:, 2], color=color, alpha=0.15, linewidth=0)
+        draw_band(axes, x, found, entry, number)
     lines = [
         (row.score.regret if what == "regret" else row.score.elo, row.key.entry)
         for row in outcome.baselines_of(contest)

@@ -1,12 +1,13 @@
 """Tasks: what a learner may observe, and the check that its agent observes nothing else."""
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from mancala_env._util.checks import one_of
 from mancala_env.agents import Agent
 from mancala_env.agents.network import CheckpointAgent, SamplingAgent
 from mancala_env.agents.user import PolicyAgent
-from mancala_env.errors import MancalaError
-from mancala_env.observations import ObservationKind
+from mancala_env.errors import InvalidArgument, MancalaError
+from mancala_env.observations import KINDS, ObservationKind
 
 
 class Refused(MancalaError):
@@ -17,22 +18,40 @@ class Task(NamedTuple):
     """What a learner may observe: "board", "afterstates" or "anything".
 
     Bundled learners use `observation`. The agent may use the kinds of observation in `allowed`; if that is
-    empty, anything, including searches.
+    empty, anything, including searches. If `is_fixed`, the agent must use `observation`.
     """
 
     name: str
     observation: ObservationKind
     allowed: tuple[ObservationKind, ...]
+    is_fixed: bool = False
+
+    def with_observation(self, kind: ObservationKind) -> "Task":
+        """Return the task with one kind of observation, so that kinds can be compared in one contest.
+
+        >>> TASKS["anything"].with_observation("board").observation
+        'board'
+
+        Raises:
+            InvalidArgument: If the kind is unknown, or the task does not allow it.
+        """
+        allowed = self.allowed or KINDS
+        if kind not in allowed:
+            raise InvalidArgument(
+                f"observations of the task {self.name!r} must be some of {', '.join(allowed)}, not {kind!r}"
+            )
+        return self._replace(observation=kind, is_fixed=True)
 
     def check(self, agent: Agent) -> None:
         """Raise a Refused if an agent uses an observation that is not allowed, or an unknown one."""
-        if not self.allowed:
+        allowed = (self.observation,) if self.is_fixed else self.allowed
+        if not allowed:
             return
         kind = observation_kind_of(agent)
-        if kind not in self.allowed:
+        if kind not in allowed:
             used = "an unknown observation" if kind is None else f"the observation {kind!r}"
             raise Refused(
-                f"{agent.spec} uses {used}; the task {self.name!r} allows {' and '.join(self.allowed)}. The "
+                f"{agent.spec} uses {used}; the task {self.name!r} allows {' and '.join(allowed)}. The "
                 "observation is known of agents.from_policy, agents.from_function(..., observation=...) and "
                 "checkpoints"
             )
@@ -44,6 +63,20 @@ TASKS: dict[str, Task] = {
     "anything": Task("anything", "replies", ()),
 }
 """All tasks by name."""
+
+
+def task_named(name: str) -> Task:
+    """Return a task by its name, or with one kind of observation, such as "anything@board".
+
+    >>> task_named("anything@board").observation
+    'board'
+
+    Raises:
+        InvalidArgument: If the task or the kind is unknown, or the task does not allow the kind.
+    """
+    task, _, kind = name.partition("@") if isinstance(name, str) else (name, "", "")
+    found = TASKS[one_of("task", task, tuple(TASKS))]
+    return found.with_observation(cast(ObservationKind, kind)) if kind else found
 
 
 def observation_kind_of(agent: Agent) -> str | None:

@@ -6,12 +6,13 @@ document and nothing else. :mod:`mancala_env._util.command_line` reports errors.
 | module | content |
 |---|---|
 | `play`, `serve` | play in the terminal; serve the browser page |
-| `evaluate`, `benchmark`, `speed` | rate agents; compare learning algorithms; measure the engine's speed |
+| `evaluate`, `compare` | rate agents; compare training runs |
+| `benchmark`, `speed` | compare learning algorithms; measure the engine's speed |
 | `solve`, `show`, `replay`, `rulesets` | exact values; positions and agents; recorded games; rulesets |
 | `describe` | what `show` prints about agents, checkpoints and value networks |
 | `options` | options that several commands share |
 | `progress` | progress bars on standard error |
-| `tables` | tables and JSON on standard output |
+| `tables` | tables, JSON and CSV on standard output |
 """
 
 import importlib
@@ -20,7 +21,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mancala_env._util.command_line import Parser, in_one_line, needing, refuse
-from mancala_env.cli import benchmark, evaluate, play, replay, rulesets, serve, show, solve, speed
+from mancala_env.cli import benchmark, compare, evaluate, play, replay, rulesets, serve, show, solve, speed
 from mancala_env.cli.options import PROGRAM
 from mancala_env.errors import did_you_mean
 from mancala_env.version import __version__
@@ -36,6 +37,7 @@ class _Program(NamedTuple):
 
 _COMMANDS: dict[str, Any] = {
     "evaluate": evaluate,
+    "compare": compare,
     "solve": solve,
     "speed": speed,
     "benchmark": benchmark,

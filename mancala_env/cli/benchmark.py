@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, MissingPackage, Parser, needing, say
-from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_json, add_report
-from mancala_env.cli.tables import print_json, print_table
+from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_csv, add_json, add_report
+from mancala_env.cli.tables import check_csv, print_json, print_notes, print_table, prints_tables, put_csv
 
 if TYPE_CHECKING:
     from mancala_env.benchmark.entries import Entry
@@ -46,6 +46,12 @@ def add_arguments(parser: Parser) -> None:
         help="what learners observe: board, afterstates (the default) or anything; an entry runs on the "
         "tasks it declares",
     )
+    add(
+        "--observations",
+        nargs="+",
+        default=[],
+        help="observation kinds to compare, such as board replies; each entry runs once with each",
+    )
     add("--steps", nargs="+", type=int, default=[], help="budgets in environment steps")
     add("--core_minutes", nargs="+", type=float, default=[], help="budgets in minutes of processor time")
     add("--seeds", type=int, default=5, help="number of seeds per entry (1..N)")
@@ -55,6 +61,7 @@ def add_arguments(parser: Parser) -> None:
     add("--lines", nargs="*", help="baselines: specs of agents that do not learn; by default some searches")
     add_report(parser)
     add_json(parser)
+    add_csv(parser)
 
 
 def run(options: Any) -> int:
@@ -67,6 +74,7 @@ def run(options: Any) -> int:
 
     if options.report is not None:
         check_report_path(options.report)
+    check_csv(options)
     if not options.folder.strip():  # an unset shell variable
         raise MancalaError(f"--folder must name a folder for the results, not {options.folder!r}")
     folder = Path(options.folder)
@@ -90,10 +98,11 @@ def run(options: Any) -> int:
         write_report(outcome, options.report)
     if options.json:
         print_json(outcome.as_dict())
-    else:
+    elif prints_tables(options):
         _print(outcome)
         if options.report is not None:
             print(f"report: {options.report}")
+    put_csv(outcome, options)
     all_refused = wanted is not None and all(results.end(run.key) for run in wanted.runs)
     if all_refused:
         say(PROGRAM, "every run was refused; the notes give the reasons")
@@ -131,6 +140,8 @@ def _plan(entries: "list[Entry]", options: Any) -> "BenchmarkPlan":
     limits = [*map(limit_of_steps, options.steps), *map(limit_of_minutes, options.core_minutes)]
     names = ("rulesets", "tasks", "seeds", "points", "games", "anchors", "lines")
     chosen = {name: getattr(options, name) for name in names}
+    if options.observations:
+        chosen["tasks"] = [f"{task}@{kind}" for task in options.tasks for kind in options.observations]
     return plan(entries, options.folder, limits=limits, **chosen)
 
 
@@ -148,8 +159,7 @@ def _print(outcome: "BenchmarkSummary") -> None:
         print_table(head_of(contest), rows, str(contest), narrow)
     if not outcome.contests():
         print("No learner has been measured yet.")
-    for note in outcome.notes:
-        print(f"note: {note}")
+    print_notes(outcome.notes)
 
 
 def _narrow_rows(row: list[str]) -> list[list[str]]:

@@ -4,13 +4,14 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, Parser, say, whole_number_or
 from mancala_env.agents import Spec
-from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_common, add_report
+from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_common, add_csv, add_report
 from mancala_env.cli.progress import stages
-from mancala_env.cli.tables import print_json, print_table
+from mancala_env.cli.tables import check_csv, print_json, print_notes, print_table, prints_tables, put_csv
 from mancala_env.rulesets import Ruleset, lookup
 
 if TYPE_CHECKING:
@@ -47,7 +48,11 @@ def add_arguments(parser: Parser) -> None:
         default=1,
         help='number of rounds per game, or "match"; above 1 needs --no_ladder and excludes --own_games',
     )
-    parser.add_switch("ladder", None, "play the ladder's anchors; the default for a single agent")
+    parser.add_switch(
+        "ladder",
+        None,
+        "play all anchors of the ladder; by default a single agent plays all, several agents play two each",
+    )
     parser.add_switch("regret", True, "measure regret over the bundled solved positions")
     add(
         "--own_games",
@@ -66,6 +71,7 @@ def add_arguments(parser: Parser) -> None:
         'on this machine, "auto" joins the running cluster of this machine, HOST:6379 joins another cluster',
     )
     add_common(parser)
+    add_csv(parser)
 
 
 def run(options: Any) -> int:
@@ -77,10 +83,14 @@ def run(options: Any) -> int:
 
     if options.report is not None:
         check_report_path(options.report)
+    check_csv(options)
     specs = [Spec.parse(spec) for spec in options.specs]
     ruleset = ruleset_of(specs) if options.ruleset is None else options.ruleset
     if options.ladder is None:
         options.ladder = len(specs) == 1
+        if not options.ladder and _is_ladder_usable(ruleset, options):
+            # Two anchors keep the ladder's scale in little time.
+            options.ladder, options.max_anchors = True, 2
     for spec in specs:
         spec.on(lookup(ruleset))  # raises before the positions are solved if a network is missing
     if options.regret or options.ladder:
@@ -90,7 +100,7 @@ def run(options: Any) -> int:
     so_far: list[Evaluation] = []
     try:
         with contextlib.ExitStack() as stack:
-            chosen["progress"] = stack.enter_context(stages(quiet=options.json))
+            chosen["progress"] = stack.enter_context(stages(quiet=not prints_tables(options)))
             chosen["measured"] = so_far.append
             if options.ray is not None:
                 from mancala_env.evaluation.ray_matches import RayChunks, started_ray
@@ -117,12 +127,25 @@ def _print_and_write(evaluation: "Evaluation", options: Any) -> None:
 
     if options.json:
         print_json(evaluation.as_dict())
-    else:
+    elif prints_tables(options):
         _print_evaluation(evaluation)
+    put_csv(evaluation, options)
     if options.report is not None:  # last, because writing can fail
         write_report(evaluation, options.report)
-        if not options.json:
+        if prints_tables(options):
             print(f"report: {options.report}")
+
+
+def _is_ladder_usable(ruleset: Ruleset | str, options: Any) -> bool:
+    """Return whether a ladder is stored for the ruleset, and the options do not exclude it."""
+    from mancala_env.evaluation.ladder import NoLadder, stored_ladder
+
+    if options.rounds != 1 or options.opening_turns is not None or options.opening_set is not None:
+        return False
+    try:
+        return bool(stored_ladder(ruleset))
+    except NoLadder:
+        return False
 
 
 def ruleset_of(specs: Sequence[Spec]) -> Ruleset | str:
@@ -144,5 +167,11 @@ def _print_evaluation(evaluation: "Evaluation") -> None:
     if evaluation.regret_differences:
         title = "Difference of regret over the same positions, seeds per move"
         print_table(*report.differences_table(evaluation.regret_differences), title)
-    for note in evaluation.notes:
-        print(f"note: {note}")
+    notes = [evaluation.scale] if evaluation.ratings is not None else []
+    trained = [spec for spec in evaluation.agents if Path(spec.rpartition(":")[2]).suffix == ".zip"]
+    if evaluation.matches and trained:
+        notes.append(
+            f"these games start from {evaluation.openings}; the win rates of mancala train differ, because "
+            "its games start after random turns"
+        )
+    print_notes((*notes, *evaluation.notes))

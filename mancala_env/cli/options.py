@@ -37,6 +37,11 @@ def add_json(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
 
 
+def add_csv(parser: Parser) -> None:
+    """Add `--csv`, for :func:`mancala_env.cli.tables.put_csv`."""
+    parser.add_argument("--csv", metavar="FILE", help='CSV file to write the table to; "-" prints only CSV')
+
+
 def add_report(parser: Parser) -> None:
     """Add `--report`."""
     parser.add_argument("--report", metavar="FILE", help="report file to write, .html or .png")

@@ -5,8 +5,8 @@ from typing import Any
 
 from mancala_env import rulesets
 from mancala_env._util.command_line import Parser
-from mancala_env.cli.options import RULESET, add_json
-from mancala_env.cli.tables import print_json, print_table
+from mancala_env.cli.options import RULESET, add_csv, add_json
+from mancala_env.cli.tables import TableRows, check_csv, print_json, print_table, prints_tables, put_csv
 
 HELP = "list the rulesets"
 DESCRIPTION = "List rulesets with their rule options and sources."
@@ -18,13 +18,18 @@ def add_arguments(parser: Parser) -> None:
         "rulesets", nargs="*", metavar="RULESET", help=f"{RULESET}; by default all of the catalogue"
     )
     add_json(parser)
+    add_csv(parser)
 
 
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
+    check_csv(options)
     every = [rulesets.lookup(name) for name in options.rulesets or rulesets.names()]
     if options.json:
         print_json([asdict(ruleset) for ruleset in every])
+    columns = {name: f"Attribute {name} of the ruleset" for name in asdict(every[0])}
+    put_csv(TableRows(columns, ([*asdict(ruleset).values()] for ruleset in every)), options)
+    if not prints_tables(options):
         return 0
     rows = [
         [f"2x{one.row_width}", str(one.seeds_per_hole), one.direction, one.landing, one.match, one.source]

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, Parser
-from mancala_env.cli.options import DEFAULT_RULESET, RULESET, add_common, position_of
+from mancala_env.cli.options import DEFAULT_RULESET, RULESET, add_common, add_csv, position_of
 from mancala_env.cli.progress import bounds
-from mancala_env.cli.tables import print_json, print_table
+from mancala_env.cli.tables import TableRows, check_csv, print_json, print_table, prints_tables, put_csv
 from mancala_env.engine.state import PLAYERS
 from mancala_env.errors import InvalidPosition
 from mancala_env.games.notation import turn_text
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 HELP = "find the exact value of a position"
 DESCRIPTION = "Find the exact value of a position and of every legal turn."
+_COLUMNS = {
+    "action": "Action, from 0",
+    "turn": "The turn in notation, such as S3",
+    "lower": "Lower bound of its value, in seeds for the player to move",
+    "upper": "Upper bound of its value; equal to lower if the value is exact",
+}
 
 
 def add_arguments(parser: Parser) -> None:
@@ -33,16 +39,18 @@ def add_arguments(parser: Parser) -> None:
     add("--time_limit", type=float, help="time limit in seconds; bounds of the value are printed after it")
     add("--memory_mb", type=int, default=1024, help="size of the transposition table in MB")
     add_common(parser, threads="one")
+    add_csv(parser)
 
 
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
     from mancala_env import solver
 
+    check_csv(options)
     position = _position_to_solve(options)
     known = ""
     try:
-        with bounds(position, quiet=options.json) as show:
+        with bounds(position, quiet=not prints_tables(options)) as show:
 
             def remember(progress: "Progress") -> None:
                 nonlocal known
@@ -60,8 +68,10 @@ def run(options: Any) -> int:
         raise Interrupted(known) from None
     if options.json:
         print_json(_solution_as_dict(position, solution))
-    else:
+    elif prints_tables(options):
         _print_solution(position, solution)
+    rows = ([*action.values()] for action in _solution_as_dict(position, solution)["actions"])
+    put_csv(TableRows(_COLUMNS, rows), options)
     return 0
 
 

@@ -1,14 +1,19 @@
-"""Tables, JSON and descriptions of turns, as commands print them to standard output."""
+"""Tables, JSON, CSV and descriptions of turns, as commands print them to standard output."""
 
+import io
 import itertools
 import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from mancala_env.errors import printable
+from mancala_env._util.command_line import check_out
+from mancala_env._util.files import write_whole
+from mancala_env._util.tabular import Tabular
+from mancala_env.errors import InvalidArgument, printable
 from mancala_env.games.position import Turn
 
 # Assumed width of a pipe or file; tables fit into it.
@@ -20,6 +25,46 @@ _BETWEEN, _NAME = 2, 10
 def print_json(value: Any) -> None:
     """Print one JSON document."""
     print(json.dumps(value, indent=2, allow_nan=False))
+
+
+class TableRows(Tabular):
+    """A table of a command, from the meanings of its columns and its rows."""
+
+    def __init__(self, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
+        self._columns, self._all = columns, [*rows]
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Meaning of each column, by name."""
+        return self._columns
+
+    def _rows(self) -> list[Sequence[Any]]:
+        return self._all
+
+
+def check_csv(options: Any) -> None:
+    """Raise a MancalaError before the work if the file of `--csv` cannot be written after it."""
+    if options.csv == "-" and options.json:
+        raise InvalidArgument("--csv - and --json both print to standard output: name a file, --csv FILE")
+    if options.csv is not None and options.csv != "-":
+        check_out(Path(options.csv), option="--csv")
+
+
+def prints_tables(options: Any) -> bool:
+    """Return whether a command prints text: neither `--json` nor `--csv -`."""
+    return not options.json and options.csv != "-"
+
+
+def put_csv(result: Tabular, options: Any) -> None:
+    """Write a result to the file of `--csv`, if there is one, with the columns of its `to_frame()`."""
+    if options.csv == "-":
+        result.write_csv(sys.stdout)
+    elif options.csv is not None:
+        text = io.StringIO()
+        result.write_csv(text)
+        write_whole(options.csv, text.getvalue())
+        if prints_tables(options):
+            print(f"table: {options.csv}")
 
 
 def width() -> int:
@@ -85,6 +130,15 @@ def _print_row(cells: list[list[str]], widths: list[int], numeric: Sequence[bool
             for text, wide, of_numbers in zip(line, widths, numeric, strict=True)
         ]
         print(f" {(' ' * _BETWEEN).join(padded)}".rstrip())
+
+
+def print_notes(notes: Iterable[str]) -> None:
+    """Print a paragraph for each note, which fits the terminal."""
+    for note in notes:
+        lines = [f"note: {note}"]
+        if width() < PIPE_WIDTH:
+            lines = textwrap.wrap(lines[0], width() - 2, break_long_words=False, break_on_hyphens=False)
+        print("\n  ".join(lines))
 
 
 def describe_turn(turn: Turn) -> str:

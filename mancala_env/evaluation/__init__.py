@@ -19,7 +19,7 @@
 
 from mancala_env.evaluation.agent_evaluation import Evaluation, evaluate
 from mancala_env.evaluation.ladder import Ladder, NoLadder, stored_ladder
-from mancala_env.evaluation.matches import MatchResult, play_matches, play_openings
+from mancala_env.evaluation.matches import MatchResult, MatchResults, play_matches, play_openings
 from mancala_env.evaluation.openings import InvalidMatch, Openings, OpeningSet, openings
 from mancala_env.evaluation.prepared import prepare
 from mancala_env.evaluation.ratings import PairCounts, Ratings, fit_ratings
@@ -40,6 +40,7 @@ __all__ = [
     "InvalidResults",
     "Ladder",
     "MatchResult",
+    "MatchResults",
     "NoLadder",
     "OpeningSet",
     "Openings",

@@ -1,16 +1,17 @@
 """Evaluation of agents in one call: ratings on the ladder's scale, and regret against perfect play."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 from mancala_env._util.checks import refuse_swapped, several, truth, whole
+from mancala_env._util.tabular import Tabular
 from mancala_env.agents import AgentLike
 from mancala_env.agents.registry import maker_hint
 from mancala_env.engine.episode import Rounds
-from mancala_env.evaluation.ladder import SLOW_ANCHORS, Ladder, stored_ladder
+from mancala_env.evaluation.ladder import SCALE_ANCHORS, SLOW_ANCHORS, Ladder, stored_ladder
 from mancala_env.evaluation.match_options import EvaluationKeywords, EvaluationOptions, Progress, ignored
 from mancala_env.evaluation.matches import MatchResult, num_pairs
 from mancala_env.evaluation.openings import InvalidMatch, Openings, openings_in_words, openings_to_evaluate
@@ -33,8 +34,11 @@ _NO_POSITIONS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Tabular):
     """The result of an evaluation.
+
+    `to_frame()` has one row per measured number. `ratings`, `matches` and each of `regrets` also have
+    `to_frame()`, with one row per agent, match and phase.
 
     Attributes:
         ruleset: Name of the ruleset.
@@ -48,6 +52,7 @@ class Evaluation:
         opening_turns: Number of random turns in an opening; 0 for balanced openings.
         rounds: Number of rounds per game, or "match".
         seed: Random seed of all openings and agents.
+        is_on_ladder: Whether the ratings are on the scale of the stored ladder.
     """
 
     ruleset: str
@@ -61,11 +66,64 @@ class Evaluation:
     opening_turns: int = 4
     rounds: Rounds = 1
     seed: int = 0
+    is_on_ladder: bool = False
 
     @property
     def openings(self) -> str:
         """The openings, in words."""
         return openings_in_words(self.opening_set, self.opening_turns)
+
+    @property
+    def scale(self) -> str:
+        """The scale of the ratings, in words."""
+        if self.is_on_ladder:
+            return f"ratings are on the scale of the stored ladder of {self.ruleset} (random = 0)"
+        zero = self.ratings.scale if self.ratings is not None else "mean = 0"
+        return f"ratings are from these games only ({zero}) and not comparable with other evaluations"
+
+    COLUMNS: ClassVar[Mapping[str, str]] = {
+        "ruleset": "Name of the ruleset",
+        "opening_set": "Set of openings of the games",
+        "opening_turns": "Number of random turns in an opening",
+        "rounds": 'Number of rounds per game, or "match"',
+        "seed": "Random seed of openings and agents",
+        "agent": "Spec of the agent",
+        "measure": "elo, win_rate, mean_margin, mean_regret, optimal_share or regret_difference",
+        "unit": "Unit of value, low and high",
+        "against": "Opponent of win_rate and mean_margin, other agent of regret_difference; else None",
+        "source": "Source of the positions of a regret; else None",
+        "phase": 'Phase of the round of a regret, "all" for all phases; else None',
+        "value": "The measured number",
+        "low": "Lower end of its 95 % interval",
+        "high": "Upper end of its 95 % interval",
+        "count": "Number of games or positions",
+    }
+
+    def _rows(self) -> Iterator[Sequence[Any]]:
+        terms = (self.ruleset, self.opening_set, self.opening_turns, self.rounds, self.seed)
+        for row in (*self._games(), *self._regrets()):
+            yield *terms, *row
+
+    def _games(self) -> Iterator[Sequence[Any]]:
+        if self.ratings is not None:
+            unit = f"Elo ({self.ratings.scale})"
+            for name, elo, low, high, games, _ in self.ratings._rows():
+                yield name, "elo", unit, None, None, None, elo, low, high, games
+        for one in self.matches:
+            start, nothing = (one.first, one.second), (None, None)
+            yield start[0], "win_rate", "share", start[1], *nothing, one.win_rate, *one.interval, one.games
+            margin = (one.mean_margin, *one.margin_interval, one.games)
+            yield start[0], "mean_margin", "seeds", start[1], *nothing, *margin
+
+    def _regrets(self) -> Iterator[Sequence[Any]]:
+        for regret in self.regrets:
+            for _, agent, source, phase, count, *numbers in regret._rows():
+                where = (None, source, phase)
+                yield agent, "mean_regret", "seeds per move", *where, *numbers[:3], count
+                yield agent, "optimal_share", "share", *where, *numbers[3:], count
+        for one in self.regret_differences:
+            numbers = (one.mean, *one.interval, one.positions)
+            yield one.first, "regret_difference", "seeds per move", one.second, one.source, "all", *numbers
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -76,6 +134,7 @@ class Evaluation:
             "opening_turns": self.opening_turns,
             "rounds": self.rounds,
             "seed": self.seed,
+            "scale": self.scale if self.ratings is not None else None,
             "ratings": self.ratings.as_dict() if self.ratings is not None else None,
             "matches": [match.as_dict() for match in self.matches],
             "regrets": [regret.as_dict() for regret in self.regrets],
@@ -194,6 +253,9 @@ def _anchors(
         )
     identities = {one.identity for one in entrants}
     others = [anchor for anchor in stored.quick_anchors if anchor not in identities]
+    if options.max_anchors is not None:
+        scale = [anchor for anchor in SCALE_ANCHORS if anchor in others]
+        others = scale[: whole("max_anchors", options.max_anchors, 1)]
     # The random agent has 0 Elo by definition, even if it is evaluated.
     known = (*others, ZERO, *(slow for slow in SLOW_ANCHORS if slow not in identities))
     fixed = stored.ratings().only([anchor for anchor in stored.anchors if anchor in known])
@@ -208,7 +270,8 @@ def _with_matches(
     notes = [*found.notes, *(f"some games are not recorded: {error}" for error in record_errors)]
     if not ratings.zero:
         notes.append("random did not play, so the mean rating of the agents is 0 Elo")
-    return replace(found, matches=matches, ratings=ratings, notes=notes)
+    is_on_ladder = fixed is not None
+    return replace(found, matches=matches, ratings=ratings, notes=notes, is_on_ladder=is_on_ladder)
 
 
 def _regrets(

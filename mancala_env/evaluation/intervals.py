@@ -65,11 +65,11 @@ def share_interval(values: np.ndarray, repeats: float = 1.0) -> tuple[float, flo
     squares = float(np.square(values, dtype=np.float64).sum()) + _PRIOR_ENDS
     variance = (squares - weight * mean**2) / (weight - 1)
     effective = count / repeats * mean * (1 - mean) / variance if variance > 0 else math.inf
-    return _wilson(found, effective)
+    return wilson_interval(found, effective)
 
 
-def _wilson(share: float, count: float) -> tuple[float, float]:
-    """Return Wilson's score interval of a share of `count` values."""
+def wilson_interval(share: float, count: float) -> tuple[float, float]:
+    """Return Wilson's score interval of a share, 0 to 1, of `count` independent values."""
     scale = 1 + Z95**2 / count
     center = (share + Z95**2 / (2 * count)) / scale
     half = Z95 * math.sqrt(share * (1 - share) / count + Z95**2 / (4 * count**2)) / scale
@@ -96,12 +96,45 @@ def mean_interval(
     count = len(values)
     if count == 0:
         return low, high
-    mean = float(np.mean(values))
-    squares = float(np.square(values - mean, dtype=np.float64).sum())
-    variance = (squares + _PRIOR_VALUES * spread**2) / (count - 1 + _PRIOR_VALUES)
+    mean, variance = float(np.mean(values)), _moderated_variance(values, spread)
     independent = count / repeats
     half = student_quantile(max(1, int(independent) - 1)) * math.sqrt(variance / independent)
     return max(low, mean - half), min(high, mean + half)
+
+
+def _moderated_variance(values: np.ndarray, spread: float) -> float:
+    squares = float(np.square(values - np.mean(values), dtype=np.float64).sum())
+    return (squares + _PRIOR_VALUES * spread**2) / (len(values) - 1 + _PRIOR_VALUES)
+
+
+def spread_of_runs(values: np.ndarray, error: float) -> float:
+    """Return the expected standard deviation of results of runs, for :func:`mean_interval`.
+
+    Results of a few runs may be equal by chance. So it is at least the standard error of one result, `error`.
+    If the sample standard deviation is larger, mean_interval is Student's interval.
+    """
+    return max(error, float(np.std(values, ddof=1)) if len(values) > 1 else 0.0)
+
+
+def difference_interval(first: np.ndarray, second: np.ndarray, spread: float) -> tuple[float, float]:
+    """Return a 95 % interval of the difference of two means of independent values, such as results of runs.
+
+    This is Welch's interval (1947), with variances of at least those of :func:`spread_of_runs`. With a single
+    value on both sides it is the normal interval for values with the standard deviation `spread`.
+
+    Args:
+        first: Values, `[N]`, N at least 1.
+        second: Values, `[M]`, M at least 1.
+        spread: Standard error of a value, above 0.
+    """
+    sides = [(values, spread_of_runs(values, spread)) for values in (first, second)]
+    shares = [_moderated_variance(*side) / len(side[0]) for side in sides]
+    freedoms = [max(1, len(values) - 1) for values in (first, second)]
+    pooled = sum(shares) ** 2 / sum(share**2 / freedom for share, freedom in zip(shares, freedoms))
+    quantile = Z95 if len(first) == len(second) == 1 else student_quantile(max(1, int(pooled)))
+    half = quantile * math.sqrt(sum(shares))
+    apart = float(np.mean(first) - np.mean(second))
+    return apart - half, apart + half
 
 
 def regret_interval(regrets: np.ndarray, mistake: float, high: float) -> tuple[float, float]:
@@ -128,7 +161,7 @@ def regret_interval(regrets: np.ndarray, mistake: float, high: float) -> tuple[f
     if count == 0:
         return 0.0, high
     mistakes = np.asarray(regrets, np.float64)[np.asarray(regrets) > 0]
-    least, most = _wilson(len(mistakes) / count, count)
+    least, most = wilson_interval(len(mistakes) / count, count)
     weight = len(mistakes) + _PRIOR_MISTAKES
     cost = (float(mistakes.sum()) + _PRIOR_MISTAKES * mistake) / weight
     if not len(mistakes):

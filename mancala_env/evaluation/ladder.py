@@ -5,14 +5,15 @@
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from mancala_env._util.files import write_whole
 from mancala_env._util.package_data import prepared_file
+from mancala_env._util.tabular import Tabular
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.balanced_openings import openings_hash
 from mancala_env.evaluation.openings import Openings, openings_to_evaluate
@@ -23,6 +24,8 @@ from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 STORED = Path(__file__).resolve().parent.parent / "data" / "ladder.json"
 SLOW_ANCHORS = ("perfect", "perfect+traps")
 """Anchors that were rated over fewer games and that new agents do not play, because they are too slow."""
+SCALE_ANCHORS = ("greedy", "minimax:4", "minimax:2", "random", "minimax:6")
+"""Quick anchors that place agents on the ladder's scale, the most useful first."""
 ANCHORS = ("random", "greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100", "mcts:1000", *SLOW_ANCHORS)
 OWN_ANCHORS = ("random", "greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100")
 """Anchors of the ladder of a ruleset of your own."""
@@ -34,8 +37,8 @@ class NoLadder(MancalaError):
 
 
 @dataclass(frozen=True, eq=False)
-class Ladder:
-    """The stored ladder of a ruleset.
+class Ladder(Tabular):
+    """The stored ladder of a ruleset; `to_frame()` has one row per anchor, strongest first.
 
     Attributes:
         ruleset: Name of the ruleset.
@@ -52,6 +55,17 @@ class Ladder:
     excluded: dict[str, str]
     opening_set: Openings = "all"
     openings: str = ""
+
+    COLUMNS: ClassVar[Mapping[str, str]] = {
+        "ruleset": "Name of the ruleset",
+        "opening_set": "Set of openings",
+        "opening_turns": "Number of random turns in an opening",
+        **Ratings.COLUMNS,
+    }
+
+    def _rows(self) -> Iterator[Sequence[Any]]:
+        for row in self.ratings()._rows():
+            yield self.ruleset, self.opening_set, self.opening_turns, *row
 
     @property
     def anchors(self) -> tuple[str, ...]:

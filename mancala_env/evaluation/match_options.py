@@ -44,6 +44,7 @@ class EvaluationKeywords(RoundRobinKeywords, total=False):
     """Keyword arguments of :func:`~mancala_env.evaluation.evaluate`; see :class:`EvaluationOptions`."""
 
     ladder: bool
+    max_anchors: int | None
     regret: bool
     own_games: int
     measured: "Callable[[Evaluation], Any] | None"
@@ -107,6 +108,9 @@ class EvaluationOptions(RoundRobinOptions):
             allowed. Without the ladder, None has the same meaning as in a match.
         ladder: Whether each agent plays the anchors of the stored ladder, whose ratings are fixed; only with
             rounds=1.
+        max_anchors: Maximum number of anchors that each agent plays, of
+            :data:`~mancala_env.evaluation.ladder.SCALE_ANCHORS`. Two place an agent on the ladder's scale in
+            a short time. None for all but the slow anchors.
         regret: Whether to measure regret over the bundled solved positions.
         own_games: Number of games of each agent against itself, in which its regret is measured; even; 0 for
             none; only with rounds=1.
@@ -116,6 +120,7 @@ class EvaluationOptions(RoundRobinOptions):
     """
 
     ladder: bool = True
+    max_anchors: int | None = None
     regret: bool = True
     own_games: int = 0
     measured: "Callable[[Evaluation], Any] | None" = None

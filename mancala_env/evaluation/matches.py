@@ -6,14 +6,15 @@ pairs of different openings are independent. So all intervals are computed over 
 openings count less (:func:`~mancala_env.evaluation.intervals.design_effect`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
 from mancala_env import agents
 from mancala_env._util.checks import is_whole, refuse_swapped, seed_of
+from mancala_env._util.tabular import Tabular, named_interval
 from mancala_env.agents import Agent, AgentLike
 from mancala_env.engine.episode import SEEDS, EpisodeSettings, Rounds, encode_rounds, step
 from mancala_env.engine.jit.decorator import kernel
@@ -42,8 +43,10 @@ MOST_GAMES = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class MatchResult:
+class MatchResult(Tabular):
     """The result of a match of P openings, pair by pair, from the first agent's side.
+
+    `to_frame()` has one row.
 
     Attributes:
         first, second: Specs of the agents.
@@ -64,6 +67,27 @@ class MatchResult:
     opening_set: Openings | None = None
     opening_turns: int = 0
     openings: np.ndarray | None = None
+
+    COLUMNS: ClassVar[Mapping[str, str]] = {
+        "ruleset": "Name of the ruleset",
+        "first": "Spec of the first agent",
+        "second": "Spec of the second agent",
+        "opening_set": "Set of openings",
+        "opening_turns": "Number of random turns in an opening",
+        "games": "Number of games",
+        "num_openings": "Number of different openings",
+        "wins": "Number of games that the first agent won",
+        "draws": "Number of draws",
+        "losses": "Number of games that the first agent lost",
+        **named_interval("win_rate", "Share of the games won, 0 to 1; a draw counts as half a win"),
+        **named_interval("mean_margin", "Mean final lead of the first agent, in seeds"),
+    }
+
+    def _rows(self) -> Iterator[Sequence[Any]]:
+        terms = (self.ruleset, self.first, self.second, self.opening_set, self.opening_turns)
+        counts = (self.games, self.num_openings, self.wins, self.draws, self.losses)
+        rate = (self.win_rate, *self.interval)
+        yield (*terms, *counts, *rate, self.mean_margin, *self.margin_interval)
 
     @property
     def games(self) -> int:
@@ -175,6 +199,16 @@ class MatchResult:
             f"{self.first} against {self.second} ({where}): {self.wins} won, {self.draws} drawn, "
             f"{self.losses} lost; win rate {self.win_rate:.3f} [{low:.3f}, {high:.3f}]"
         )
+
+
+class MatchResults(list[MatchResult], Tabular):
+    """The results of several matches; `to_frame()` has one row per match."""
+
+    COLUMNS = MatchResult.COLUMNS
+
+    def _rows(self) -> Iterator[Sequence[Any]]:
+        for match in self:
+            yield from match._rows()
 
 
 def play_matches(

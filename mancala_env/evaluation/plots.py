@@ -55,7 +55,7 @@ def plot_ratings(ratings: Ratings, asked: tuple[str, ...] = (), axes: "Axes | No
         )
     axes.set_yticks(range(len(order)), [short(ratings.names[i]) for i in reversed(order)])
     axes.set_ylim(-0.6, len(order) - 0.2)
-    axes.set_xlabel("Elo" + (f" ({ratings.zero} = 0)" if ratings.zero else " (mean = 0)"))
+    axes.set_xlabel(f"Elo ({ratings.scale})")
     axes.set_title("Ratings with 95 % intervals")
     axes.grid(axis="x", alpha=0.3)
     return figure_of(axes)
@@ -147,6 +147,18 @@ def draw_intervals(
         beyond = np.maximum(0, [np.subtract(y, low), np.subtract(high, y)])
         style = {"marker": "o", "markersize": 4, "capsize": 2, "linewidth": 1, "linestyle": linestyle}
         axes.errorbar(x, y, yerr=beyond, color=color, label=label, **style)
+
+
+def draw_band(
+    axes: "Axes", x: Any, found: np.ndarray, label: str, number: int, linestyle: str | None = None
+) -> None:
+    """Draw a curve with its 95 % intervals as a band.
+
+    `found` `[N, 3]` has values and ends of intervals; `number` selects the colour.
+    """
+    color, dashes = BARS[number % len(BARS)], linestyle or ("-", "--", ":")[number // len(BARS) % 3]
+    axes.plot(x, found[:, 0], dashes, marker="o", markersize=3.5, color=color, label=label)
+    axes.fill_between(x, found[:, 1], found[:, 2], color=color, alpha=0.15, linewidth=0)
 
 
 def finish(axes: "Axes", title: str, limits: tuple[float, float | None] | None) -> None:

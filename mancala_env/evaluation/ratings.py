@@ -4,13 +4,14 @@ The model is that of Bradley and Terry (1952). Intervals come from a Bayesian bo
 pairs of games. Pairs of repeated openings have less weight.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from mancala_env._util.checks import several, whole
+from mancala_env._util.tabular import Tabular, named_interval
 from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation.matches import InvalidMatch, MatchResult
 
@@ -46,8 +47,8 @@ class PairCounts(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Ratings:
-    """Ratings of N agents.
+class Ratings(Tabular):
+    """Ratings of N agents; `to_frame()` has one row per agent, strongest first.
 
     Attributes:
         names: Names of the agents.
@@ -65,6 +66,22 @@ class Ratings:
     games: np.ndarray
     zero: str
     replicates: np.ndarray
+
+    COLUMNS: ClassVar[Mapping[str, str]] = {
+        "agent": "Name of the agent",
+        **named_interval("elo", "Rating in Elo"),
+        "games": "Number of games of the agent",
+        "zero": 'Name of the agent with 0 Elo; "" if the mean of all agents is 0',
+    }
+
+    def _rows(self) -> Iterator[Sequence[Any]]:
+        for i in self.order():
+            yield self.names[i], *self.of(self.names[i]), int(self.games[i]), self.zero
+
+    @property
+    def scale(self) -> str:
+        """The zero of the scale in words: "random = 0", or "mean = 0"."""
+        return f"{self.zero} = 0" if self.zero else "mean = 0"
 
     def of(self, name: str) -> tuple[float, float, float]:
         """Return the rating of an agent and its 95 % interval: Elo, low, high.

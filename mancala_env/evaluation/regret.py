@@ -4,15 +4,16 @@ The regret of a move is the exact value of the position minus the exact value of
 the bundled solved positions or over the positions of an agent's own games; see docs/guides/evaluate.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple, Unpack
+from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 from numba.core.event import install_recorder
 
 from mancala_env._util.checks import refuse_swapped, whole
+from mancala_env._util.tabular import Tabular, named_interval
 from mancala_env.agents import Agent, AgentLike, make
 from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation.intervals import mean_interval, regret_interval, share_interval
@@ -86,8 +87,8 @@ class EvaluatedMove(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Regret:
-    """The regret of an agent.
+class Regret(Tabular):
+    """The regret of an agent; `to_frame()` has one row per phase of a round, and one for all phases.
 
     Attributes:
         agent: Spec of the agent.
@@ -110,6 +111,22 @@ class Regret:
     regrets: np.ndarray = field(repr=False, compare=False)
     worst: tuple[EvaluatedMove, ...] = field(default=(), repr=False, compare=False)
     game: Ruleset | None = field(default=None, repr=False, compare=False)
+
+    COLUMNS: ClassVar[Mapping[str, str]] = {
+        "ruleset": "Name of the ruleset",
+        "agent": "Spec of the agent",
+        "source": "Source of the positions",
+        "phase": 'Phase of the round; "all" for all phases',
+        "positions": "Number of positions",
+        **named_interval("mean_regret", "Mean regret in seeds per move"),
+        **named_interval("optimal_share", "Share of optimal moves, 0 to 1"),
+    }
+
+    def _rows(self) -> Iterator[Sequence[Any]]:
+        for part in (*self.phases, self.overall):
+            numbers = (part.mean_regret, *part.interval, part.optimal_share, *part.optimal_interval)
+            known = numbers if part.positions else (None,) * len(numbers)
+            yield self.ruleset, self.agent, self.source, part.phase, part.positions, *known
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""

@@ -158,6 +158,7 @@ def _page(evaluation: "Evaluation") -> Page:
         page.text(f"{note[0].upper()}{note[1:]}.")
     if evaluation.ratings is not None:
         page.heading("Ratings")
+        page.text(f"{evaluation.scale[0].upper()}{evaluation.scale[1:]}.")
         page.plots((plot_ratings(evaluation.ratings, evaluation.agents), READ_RATINGS))
         page.table(*ratings_table(evaluation.ratings), marked=evaluation.agents)
         page.heading("Matches")
@@ -177,8 +178,7 @@ def ratings_table(ratings: Ratings) -> Table:
     for i in ratings.order():
         interval = f"{ratings.low[i]:z.0f} to {ratings.high[i]:z.0f}"
         rows.append([ratings.names[i], f"{ratings.elo[i]:z.0f}", interval, str(ratings.games[i])])
-    scale = f"{ratings.zero} = 0" if ratings.zero else "mean = 0"
-    return ["agent", f"Elo ({scale})", _INTERVAL, "games"], rows
+    return ["agent", f"Elo ({ratings.scale})", _INTERVAL, "games"], rows
 
 
 def matches_table(matches: Sequence[MatchResult]) -> Table:

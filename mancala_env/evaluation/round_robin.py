@@ -25,7 +25,13 @@ from mancala_env.agents.registry import entrant_of
 from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
 from mancala_env.evaluation.balanced_openings import openings_hash
 from mancala_env.evaluation.match_options import RoundRobinKeywords, RoundRobinOptions, ignored
-from mancala_env.evaluation.matches import MatchResult, num_pairs, play_openings, which_openings
+from mancala_env.evaluation.matches import (
+    MatchResult,
+    MatchResults,
+    num_pairs,
+    play_openings,
+    which_openings,
+)
 from mancala_env.evaluation.openings import OPENINGS, InvalidMatch, Openings, openings, openings_to_evaluate
 from mancala_env.evaluation.results_file import LinesFile
 from mancala_env.games.records import GameRecord, check_appendable, write_games
@@ -55,7 +61,7 @@ def entrant(spec: AgentLike, ruleset: str | Ruleset, num_threads: int | None = N
 
 def round_robin(
     specs: Sequence[AgentLike], ruleset: str | Ruleset, **options: Unpack[RoundRobinKeywords]
-) -> list[MatchResult]:
+) -> MatchResults:
     """Play a match between each pair of several agents.
 
     >>> matches = round_robin(["random", "greedy"], "leyla", games=20)
@@ -68,7 +74,7 @@ def round_robin(
         options: Attributes of :class:`~mancala_env.evaluation.match_options.RoundRobinOptions`.
 
     Returns:
-        One result for each pair of agents, in the order of `specs`.
+        One result for each pair of agents, in the order of `specs`: a list with `to_frame()`.
 
     Raises:
         InvalidMatch: If there are fewer than two agents, an agent is a duplicate, or an argument is out of
@@ -104,7 +110,7 @@ def play_pairings(
     options: RoundRobinOptions,
     on_record_error: Callable[[OSError], Any] | None = None,
     on_failure: Callable[[list[MatchResult]], Any] | None = None,
-) -> list[MatchResult]:
+) -> MatchResults:
     """Play a match for each pairing; see :func:`round_robin` and :func:`play_here`.
 
     If an exception ends the games, `on_failure` is called with the results of the finished games, if any.
@@ -135,11 +141,11 @@ def play_pairings(
         try:
             _play(matches, file, play_chunks, options.progress or ignored)
         except BaseException:
-            played = [match.result() for match in matches if match.is_played.any()]
+            played = MatchResults(match.result() for match in matches if match.is_played.any())
             if played and on_failure is not None:
                 on_failure(played)
             raise
-    return [match.result() for match in matches]
+    return MatchResults(match.result() for match in matches)
 
 
 def _play(

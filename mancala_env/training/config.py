@@ -210,7 +210,9 @@ def read_config(
         SystemExit: The arguments contain `--help`.
     """
     known = {each.name: each for each in settings_of(kind)}
-    options = _parser(known, program).parse_args(arguments)
+    options = _parser(known, program, kind).parse_args(arguments)
+    if "seeds" in vars(options):  # mancala train removes it first
+        raise InvalidConfig(f"--seeds {options.seeds} needs mancala train; a configuration has one seed")
     files, values, own = [Path(file) for file in options.config], {}, {}
     resumed = _resumed_folder(options)
     if resumed is not None:
@@ -368,10 +370,10 @@ class _Parser(Parser):
         return super().unknown(word)
 
 
-def _parser(known: Mapping[str, Setting], program: str) -> Parser:
+def _parser(known: Mapping[str, Setting], program: str, kind: type[TrainConfig]) -> Parser:
     parser = _Parser(
         prog=program,
-        usage=f"{program} [NAME] [--config FILE] [--resume FOLDER] [--SETTING VALUE ...]",
+        usage=f"{program} [NAME] [--config FILE] [--resume FOLDER] [--seeds N] [--SETTING VALUE ...]",
         description="Train an agent by self-play. Every setting of the configuration is an option.",
         argument_default=SUPPRESS,
     )
@@ -392,6 +394,12 @@ def _parser(known: Mapping[str, Setting], program: str) -> Parser:
     parser.add_argument(
         "--resume", metavar="FOLDER", default=None, help="folder of a run to resume, such as runs/first"
     )
+    if kind is TrainConfig:
+        parser.add_argument(
+            "--seeds",
+            metavar="N",
+            help="number of seeds (1..N), or seeds such as 1,2,3: train with each, and print the means",
+        )
     sections: dict[str, Any] = {"": parser.add_argument_group("settings of a run")}
     for name, each in known.items():
         group, _, last = name.rpartition(".")

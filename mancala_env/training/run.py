@@ -4,6 +4,7 @@ mancala train layli_goobalay
 mancala train leyla --minutes 30 --network.hidden 128
 mancala train --config my.yaml
 mancala train --resume runs/leyla --minutes 60
+mancala train leyla --seeds 5
 """
 
 import itertools
@@ -23,7 +24,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from mancala_env import agents, observations
 from mancala_env._util.archives import first_line
-from mancala_env._util.command_line import in_one_line
+from mancala_env._util.command_line import INTERRUPTED, in_one_line
 from mancala_env._util.settings import flat
 from mancala_env._util.stop_signals import STOP_SIGNALS, handled, is_ignored
 from mancala_env.engine.jit.threads import default_num_threads
@@ -42,8 +43,17 @@ from mancala_env.training.ppo import SelfPlayPPO
 from mancala_env.training.progress_bar import RunProgress, say
 from mancala_env.training.rollout import SelfPlayBuffer, SelfPlayEnv
 from mancala_env.training.run_folder import FINAL, RunFolder, RunFolderError, identity_of, write_atomically
-from mancala_env.training.run_report import report
+from mancala_env.training.run_report import REPORT, report
+from mancala_env.training.run_results import read_run
 from mancala_env.training.schedule import Clock, LearningRate
+from mancala_env.training.seeds import (
+    check_same_settings,
+    configs_of,
+    is_finished,
+    place_of,
+    print_means,
+    take_seeds,
+)
 from mancala_env.training.training_state import read_learned
 
 
@@ -294,6 +304,43 @@ def train_further(run: TrainingRun, hooks: Sequence[Hook] = ()) -> tuple[Path, s
     return final, run.stopped_by
 
 
+def train_or_resume(config: TrainConfig, console: Console) -> tuple[RunFolder, Path, str | None]:
+    """Train in the folder of the configuration's name; a run that exists there is resumed.
+
+    Returns:
+        The run's folder, and what :func:`train` returns.
+
+    Raises:
+        InvalidConfig: The folder holds a run with other settings.
+    """
+    check_same_settings(config)
+    place = place_of(config)
+    run = RunFolder(place) if place.is_dir() else RunFolder.create(config)
+    checkpoint, stopped_by = train(config, run, console, resume=bool(run.saved()))
+    return run, checkpoint, stopped_by
+
+
+def train_seeds(configs: Sequence[TrainConfig], console: Console) -> int:
+    """Train a run with each configuration, print the means of their results, and return the exit status.
+
+    Finished runs are skipped, and unfinished ones resume. A signal ends the whole command.
+    """
+    for config in configs:
+        place = place_of(config)
+        if is_finished(config):
+            say(console, f"Seed {config.seed}: {place} is already finished.")
+            continue
+        folder, checkpoint, stopped_by = train_or_resume(config, console)
+        if stopped_by:
+            say(console, f"Ended early by {stopped_by}; the same command resumes.")
+            return INTERRUPTED
+        report(config, folder, checkpoint, Console(quiet=True))
+        results = [f"{one.title} {one.text}" for one in read_run(place).final()]
+        say(console, f"Seed {config.seed}: {', '.join(results)}. Report: {folder.path / REPORT}")
+    print_means(configs, console)
+    return 0
+
+
 @contextmanager
 def save_on_error(run: TrainingRun) -> Iterator[None]:
     """Save a checkpoint if training raises an exception, for example in an opponent or a callback.
@@ -334,9 +381,15 @@ def stop_on_signals(run: Any) -> Iterator[None]:
 @in_one_line("mancala train", "checkpoints are whole")
 def main(arguments: list[str] | None = None, program: str = "mancala train") -> int:
     """Run the command line and return the exit status."""
-    console = Console()
+    console, words = Console(), sys.argv[1:] if arguments is None else arguments
     warnings.filterwarnings("ignore", message=".*GPU.*", module="stable_baselines3")
-    config, resumed = read_config(arguments, TrainConfig, program)
+    if any(word.partition("=")[0] == "--seeds" for word in words):
+        seeds, words = take_seeds(words)
+        configs = configs_of(seeds, words, program)
+        check_device(configs[0])
+        check_agents(configs[0])
+        return train_seeds(configs, console)
+    config, resumed = read_config(words, TrainConfig, program)
     check_device(config)
     check_agents(config, resumed)
     folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)

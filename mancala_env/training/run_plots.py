@@ -28,13 +28,13 @@ _MOST_POINTS = 2000
 _WIDTH, _HEIGHT = 6.2, 3.3
 
 
-def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """Read metrics of a run: of evenly spaced updates, and of all with games of an evaluation.
+def read_metrics(path: Path, most: int | None = _MOST_POINTS) -> list[dict[str, Any]]:
+    """Read metrics of a run: of `most` evenly spaced updates, and of all with games of an evaluation.
 
-    Lines of an edited or damaged file that are not metrics are skipped.
+    With None, all updates are read. Lines of an edited or damaged file that are not metrics are skipped.
     """
     with path.open(errors="replace") as lines:
-        step = -(-sum(1 for _ in lines) // _MOST_POINTS)
+        step = 1 if most is None else -(-sum(1 for _ in lines) // most)
     with path.open(errors="replace") as lines:
         found = [
             _figures_of(line)

@@ -107,7 +107,11 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
     page = write_page(title, config, folder, results, past, regret)
     write_atomically(folder.path / REPORT, page.html().encode(errors="backslashreplace"))
     console.print(_table(title, results))
-    lines = [_regret_in_words(regret)] if regret else []
+    lines = [
+        f"These games start after {config.evaluation.opening_turns} random turns. The win rates of mancala "
+        "evaluate differ, because its games start from balanced openings."
+    ]
+    lines += [_regret_in_words(regret)] if regret else []
     lines += [f"Checkpoint: {checkpoint}", f"Report: {folder.path / REPORT}", "Play against it:"]
     for line in (*lines, f"  {_how_to_play(config, folder, checkpoint)}"):
         say(console, line)

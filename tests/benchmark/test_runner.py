@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from benchmark_learners import HEAD, HONEST, STORING, entry_of, plan_of, run
-from error_checks import raises
+from error_checks import names, raises
 
 from mancala_env import agents, rulesets
 from mancala_env.agents.network import CheckpointAgent
@@ -55,6 +56,62 @@ def test_every_entry_task_and_seed_is_measured_at_its_points(tmp_path):
     said, _, _, _ = run(entries, tmp_path, seeds=2, tasks=["board", "anything"])
     assert said == ["8 of 8 runs are already done"]
     assert (tmp_path / RESULTS).read_bytes() == before
+
+
+def test_every_measurement_of_a_run_has_a_number_and_its_share_of_the_budget(tmp_path):
+    # Two measurements before the end of the budget: both reached the point at half.
+    body = "    for steps in (300, 500, 990):\n        yield Point(player(ruleset), steps)"
+    _, _, results, wanted = run([entry_of(tmp_path, body)], tmp_path, tasks=["board"])
+    assert [row.point for row in results.rows(wanted.runs[0].key)] == [0, 1, 1]
+    lines = [json.loads(line) for line in (tmp_path / RESULTS).read_text().splitlines()]
+    measured = [line for line in lines if line["what"] == "measured"]
+    assert [line["measurement"] for line in measured] == [0, 1, 2]
+    assert [line["budget_share"] for line in measured] == [0.3, 0.5, 0.99]
+    frame = results.to_frame()
+    assert list(frame["measurement"]) == [0, 1, 2]
+    assert list(frame["budget_share"]) == [0.3, 0.5, 0.99]
+    assert frame["is_ended"].all()
+    for line in measured:  # as version 0.1 wrote it
+        del line["measurement"], line["budget_share"]
+    old = tmp_path / "old.jsonl"
+    old.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    pandas.testing.assert_frame_equal(Results.read(old).to_frame(), frame)
+
+
+def test_observation_kinds_are_entrants_of_one_contest(tmp_path):
+    body = "    yield Point(player(ruleset, task.observation), 900)"
+    tasks = ["anything@board", "anything@afterstates", "anything@board"]
+    entry = entry_of(tmp_path, body, "one")
+    _, broken, results, wanted = run([entry], tmp_path, tasks=tasks, seeds=2)
+    assert broken == 0
+    assert [each.name for each in wanted.runs] == ["one@board", "one@afterstates"] * 2
+    assert len({each.folder for each in wanted.runs}) == 4
+    outcome = BenchmarkSummary(results)
+    (contest,) = outcome.contests()
+    standings = outcome.standings(contest)
+    assert {(one.entry, one.seeds) for one in standings} == {("one@board", 2), ("one@afterstates", 2)}
+    assert standings[0].better is not None
+    run([entry], tmp_path, tasks=["anything"])  # the task's own observation is another entrant
+    (tmp_path / "other").mkdir()
+    stubborn = entry_of(tmp_path, "    yield Point(player(ruleset), 900)", "stubborn")
+    said, _, _, wanted = run([stubborn], tmp_path / "other", tasks=["anything@afterstates"])
+    assert names(said[-1], ["refused", "'board'", "afterstates"])
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        ("board@afterstates", ["'board'", "'afterstates'"]),
+        ("anything@pixels", ["'pixels'", "afterstates"]),
+        ("anything@values", ["ludii_leyla"]),
+        ("everything@board", ["'everything'", "'anything'"]),
+    ],
+)
+def test_an_observation_that_a_task_or_a_ruleset_lacks_is_refused(task, said, tmp_path):
+    entry = entry_of(tmp_path, HONEST)
+    rulesets = ["ludii_leyla"] if "values" in task else ["layli_goobalay"]
+    with raises(MancalaError, *said):
+        plan_of([entry], tmp_path, tasks=[task], rulesets=rulesets)
 
 
 def test_more_seeds_are_added_to_what_is_there_and_a_changed_file_is_another_entry(tmp_path):

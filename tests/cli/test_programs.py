@@ -20,7 +20,7 @@ from mancala_env.training import value_growth
 from mancala_env.training.config import CONFIGS, read_config
 from tools import make_book, make_ladders, make_page_files, make_positions
 from training import cluster_run as rllib_train
-from training.experiments import ceiling, compare, figures, tune
+from training.experiments import ceiling, figures, tune
 
 ROOT = Path(__file__).parents[2]
 
@@ -95,7 +95,13 @@ def test_a_bug_of_ours_is_not_hidden(bug):
         (value_growth.main, ["leyla", "--seed", "-1"], ["mancala grow-value", "seed", 0, -1]),
         (value_growth.main, ["leyla", "--depth", "100"], ["mancala grow-value", "depth", 1, 99, 100]),
         (value_growth.main, ["leyla", "--out", "."], ["mancala grow-value", "--out", "not ."]),
-        (compare.main, ["nothing", "--out", "no/such/x.png"], ["compare.py", "no/such"]),
+        (cli.main, ["compare", "nothing", "--report", "no/such/x.png"], ["mancala", "no/such"]),
+        (cli.main, ["compare", "nothing", "--csv", "no/such/x.csv"], ["mancala", "--csv", "no/such/x.csv"]),
+        (train.main, ["leyla", "--seeds", "0"], ["mancala train", "--seeds", "'0'"]),
+        (train.main, ["leyla", "--seeds", "1,1"], ["mancala train", "--seeds", "'1,1'"]),
+        (train.main, ["leyla", "--seeds", "2", "--seed", "3"], ["mancala train", "--seeds", "--seed"]),
+        (train.main, ["--seeds=2", "--resume", "runs/a"], ["mancala train", "--seeds", "--resume"]),
+        (rllib_train.main, ["--seeds", "2"], ["rllib_train.py", "--seeds"]),
         (ceiling.main, ["--ruleset", "lyla"], ["ceiling.py", "'lyla'", "'leyla'"]),
         (train.main, ["--minutes", "0"], ["mancala train", "minutes", 0, 0.0]),
         (train.main, ["--evaluation.opponents", "[gredy]"], ["mancala train", "'gredy'", "greedy"]),

@@ -16,9 +16,11 @@ from mancala_env.evaluation import (
 )
 from mancala_env.evaluation.intervals import (
     design_effect,
+    difference_interval,
     mean_interval,
     regret_interval,
     share_interval,
+    spread_of_runs,
     student_quantile,
 )
 from mancala_env.evaluation.matches import which_openings
@@ -46,6 +48,40 @@ def test_95_percent_intervals_hold_the_truth(case):
     # Three standard errors of the measurement, plus 1 %.
     room = 0.01 + 3 * (0.95 * 0.05 / (trials / case.cost)) ** 0.5
     assert 0.95 - room <= share <= (1.0 if case.name in WIDE else 0.95 + room)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 10])
+@pytest.mark.parametrize("error", [0.01, 1.0])
+def test_intervals_over_few_runs_hold_the_truth(count, error):
+    """Runs differ with a standard deviation of 1, which includes the standard error of a result."""
+    rng = np.random.default_rng(1)
+    means, differences = [], []
+    for _ in range(2000):
+        first, second = rng.normal(3.0, 1.0, count), rng.normal(5.0, 1.0, count)
+        low, high = mean_interval(first, spread_of_runs(first, error), -np.inf, np.inf)
+        means.append(low <= 3 <= high)
+        low, high = difference_interval(first, second, error)
+        differences.append(low <= -2 <= high)
+    assert np.mean(means) >= 0.94
+    assert np.mean(differences) >= 0.94
+    if error < 1:  # plain intervals of Student and Welch
+        assert np.mean(means) <= 0.965
+        assert np.mean(differences) <= (1 if count < 5 else 0.97)
+
+
+def test_the_difference_of_many_values_has_welchs_interval():
+    rng = np.random.default_rng(1)
+    first, second = rng.normal(3, 1, 400), rng.normal(5, 2, 300)
+    exact = stats.ttest_ind(first, second, equal_var=False).confidence_interval()
+    assert difference_interval(first, second, 1e-9) == pytest.approx(tuple(exact), abs=0.01)
+
+
+def test_the_difference_of_two_single_values_is_as_uncertain_as_they_are():
+    assert difference_interval(np.array([1.0]), np.array([4.0]), 0.5) == pytest.approx(
+        (-3 - 1.96 * 0.5 * 2**0.5, -3 + 1.96 * 0.5 * 2**0.5), abs=0.001
+    )
+    low, high = difference_interval(np.array([1.0, 1.0]), np.array([4.0, 4.0]), 0.5)
+    assert low < -3 < high
 
 
 def test_the_table_has_a_row_a_kind_of_interval(capsys):

@@ -135,7 +135,9 @@ def test_a_command_prints_the_games_that_are_finished_before_an_agent_raises(err
     raises = f"from mancala_env.errors import MancalaError\n        raise {error}"
     file.write_text(TIRED.format(after=5000).replace('raise RuntimeError("tired")', raises))
     words = ["evaluate", f"python:{file}:tired", "greedy", "--ruleset", RULESET, "--games", "1000"]
-    assert cli.main([*words, "--no_regret", "--json"]) == (2 if error == "MancalaError" else 130)
+    assert cli.main([*words, "--no_ladder", "--no_regret", "--json"]) == (
+        2 if error == "MancalaError" else 130
+    )
     found = json.loads(capsys.readouterr().out)
     assert 0 < found["matches"][0]["games"] < 1000
     random, incomplete = found["notes"]

@@ -69,8 +69,9 @@ def training(updates: int, *words: str) -> tuple[str, ...]:
 def evaluation(games: int, *words: str, others: tuple[str, ...] = ("random", "greedy")) -> tuple[str, ...]:
     """Return the arguments of an evaluation that writes records, results and a report."""
     return (
-        "evaluate", *others, "--ruleset", GAME, "--games", str(games), "--no_regret", "--num_threads", "1",
-        "--records", "games.txt", "--results", "results.jsonl", "--report", "report.html", *words,
+        "evaluate", *others, "--ruleset", GAME, "--games", str(games), "--no_ladder", "--no_regret",
+        "--num_threads", "1", "--records", "games.txt", "--results", "results.jsonl",
+        "--report", "report.html", *words,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The programs of training/experiments: figures, tune, compare and ceiling."""
+"""The programs of training/experiments: figures, tune and ceiling."""
 
 import json
 from pathlib import Path
@@ -8,11 +8,9 @@ import error_checks
 import pytest
 import yaml
 
-from mancala_env.evaluation.matches import InvalidMatch
 from mancala_env.networks.checkpoint import read_identity
-from mancala_env.training import run as command
 from mancala_env.training.config import CONFIGS
-from training.experiments import ceiling, compare, figures, tune
+from training.experiments import ceiling, figures, tune
 
 TINY = {
     "ruleset": "gabata_i",
@@ -205,47 +203,6 @@ def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys
     assert error_checks.names(capsys.readouterr().err, path)
     assert tune.main([*words, "--minutes", "0.02"]) == 2
     assert error_checks.names(capsys.readouterr().err, 0.01)
-
-
-def test_runs_of_one_name_are_told_apart_by_their_paths() -> None:
-    one, other, third = Path("a/leyla"), Path("b/leyla"), Path("b/pool")
-    assert compare.named([one, other, third]) == {"a/leyla": one, "b/leyla": other, "pool": third}
-    with pytest.raises(InvalidMatch):
-        compare.named([one, third, Path("b/../a/leyla")])
-
-
-@pytest.mark.slow
-def test_runs_are_compared_on_one_scale(tmp_path: Path, capsys) -> None:
-    for name, seed in (("a", "1"), ("b", "2")):
-        words = ["--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--name", name]
-        words += [
-            "--seed",
-            seed,
-            "--environment_steps",
-            "6144",
-            "--checkpoint_minutes",
-            "0",
-            "--evaluation.games",
-            "2",
-        ]
-        assert command.main(words) == 0
-    capsys.readouterr()
-    picture = tmp_path / "compared.png"
-    runs = [str(tmp_path / name) for name in "ab"]
-    assert (
-        compare.main([*runs, "--games", "4", "--no_ladder", "--snapshots", "2", "--out", str(picture)]) == 0
-    )
-    said = capsys.readouterr().out
-    assert said.count("6,144") == 2
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    own = compare.snapshots(tmp_path / "a", 3)
-    assert [read_identity(path).environment_steps for path in own] == [2048, 4096, 6144]
-    assert [read_identity(path).environment_steps for path in compare.snapshots(tmp_path / "a", 2)] == [
-        2048,
-        6144,
-    ]
-    assert compare.main([str(tmp_path)]) == 2
-    assert error_checks.names(capsys.readouterr().err, "0 checkpoints")
 
 
 def test_the_ceiling_judges_networks_and_agents_over_the_same_positions(capsys) -> None:

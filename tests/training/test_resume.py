@@ -29,11 +29,11 @@ from mancala_env.training import run_plots
 from mancala_env.training.config import CONFIGS, PPOConfig, read_config
 from mancala_env.training.hooks import TrainingRun
 from mancala_env.training.rollout import SelfPlayEnv
+from mancala_env.training.run import train_or_resume
 from mancala_env.training.run_folder import RunFolder, RunFolderError
 from mancala_env.training.schedule import LearningRate
 from mancala_env.training.selfplay_metrics import figures
 from mancala_env.training.training_state import read_learned
-from training.experiments.figures import train_or_resume
 
 OLD_RUN = Path(__file__).parents[1] / "data" / "run_of_format_1"
 UPDATE = 256  # environment steps: 64 games, 4 steps each

@@ -25,9 +25,9 @@ from mancala_env.evaluation.agent_evaluation import Evaluation, evaluate
 from mancala_env.evaluation.matches import MatchResult, num_pairs
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training.config import InvalidConfig, TrainConfig, read_config
-from mancala_env.training.run import check_agents
+from mancala_env.training.run import check_agents, train_or_resume
 from mancala_env.training.run_folder import FINAL, git_revision, write_atomically
-from training.experiments.figures import markdown, options, rate_cell, regret_cell, train_or_resume
+from training.experiments.figures import markdown, options, rate_cell, regret_cell
 
 SEARCHES = ("minimax:4", "minimax:6")
 GAMES = 1000

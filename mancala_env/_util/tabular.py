@@ -1,0 +1,60 @@
+"""Results as tables: pandas frames and CSV, with one row per measurement."""
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Any, ClassVar
+
+from mancala_env._util.command_line import needing
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class Tabular:
+    """Base class of results that are tables.
+
+    Attributes:
+        COLUMNS: The columns of the class; a class whose results differ overrides `columns` instead.
+    """
+
+    COLUMNS: ClassVar[Mapping[str, str]] = {}
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Meaning and unit of each column, by name."""
+        return self.COLUMNS
+
+    def _rows(self) -> Iterable[Sequence[Any]]:
+        """Yield the values of each row, in the order of `columns`."""
+        raise NotImplementedError
+
+    def as_rows(self) -> list[dict[str, Any]]:
+        """Return each row as a dictionary by column; a missing value is None."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self._rows()]
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """Return a pandas frame with one row per measurement.
+
+        The attribute `columns` describes the columns. A missing value is None or NaN.
+
+        Raises:
+            ImportError: If pandas is not installed.
+        """
+        with needing("to_frame()", None, "pandas"):
+            import pandas
+        return pandas.DataFrame(self.as_rows(), columns=pandas.Index(self.columns))
+
+    def write_csv(self, file: IO[str]) -> None:
+        """Write the same table as CSV with a line of column names; a missing value is empty."""
+        writer = csv.DictWriter(file, [*self.columns], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.as_rows())
+
+
+def named_interval(name: str, meaning: str) -> dict[str, str]:
+    """Return the columns of a value and of both ends of its 95 % interval."""
+    ends = {f"{name}_{end}": f"{side} end of its 95 % interval" for end, side in _ENDS}
+    return {name: meaning} | ends
+
+
+_ENDS = (("low", "Lower"), ("high", "Upper"))

@@ -1,0 +1,82 @@
+"""`mancala compare`: compare training runs, with means over their seeds."""
+
+from typing import TYPE_CHECKING, Any
+
+from mancala_env._util.command_line import Interrupted, Parser, needing
+from mancala_env.cli.options import add_csv, add_json, add_report
+from mancala_env.cli.progress import stages
+from mancala_env.cli.tables import check_csv, print_json, print_notes, print_table, prints_tables, put_csv
+
+if TYPE_CHECKING:
+    from mancala_env.benchmark.run_comparison import RunComparison
+
+HELP = "compare training runs, with means over their seeds"
+DESCRIPTION = (
+    "Compare training runs. Runs that differ only in their seeds form a group. Each group gets the means of "
+    "its results, with 95 % intervals over seeds, and learning curves. See docs/guides/compare.md."
+)
+
+
+def add_arguments(parser: Parser) -> None:
+    """Add the command's arguments and options."""
+    add = parser.add_argument
+    add(
+        "runs",
+        nargs="+",
+        metavar="RUN",
+        help='folder of a run, or a quoted pattern such as "runs/a-seed-*", whose runs form a group',
+    )
+    add("--checkpoints", type=int, default=6, help="maximum number of checkpoints per run to measure")
+    add(
+        "--games",
+        type=int,
+        default=0,
+        help="number of games of each run's last checkpoint against each anchor of the ladder, for a rating; "
+        "even; 0 for no ratings",
+    )
+    add("--results", metavar="FILE", help="file of finished games, to resume from and to append to")
+    add_report(parser)
+    add_json(parser)
+    add_csv(parser)
+
+
+def run(options: Any) -> int:
+    """Run the command and return the exit status."""
+    with needing("comparing runs", "train"):
+        from mancala_env.benchmark.run_comparison import compare_runs
+        from mancala_env.benchmark.run_comparison_report import check_report_path, write_report
+
+    if options.report is not None:
+        check_report_path(options.report)
+    check_csv(options)
+    chosen = {name: getattr(options, name) for name in ("checkpoints", "games", "results")}
+    try:
+        with stages(quiet=not prints_tables(options)) as progress:
+            comparison = compare_runs(options.runs, **chosen, progress=progress)
+    except KeyboardInterrupt:
+        kept = f"finished games are in {options.results}; run the same command to resume"
+        raise Interrupted(kept * bool(options.results)) from None
+    if options.json:
+        print_json(comparison.as_dict())
+    elif prints_tables(options):
+        _print(comparison)
+    put_csv(comparison, options)
+    if options.report is not None:
+        write_report(comparison, options.report)
+        if prints_tables(options):
+            print(f"report: {options.report}")
+    return 0
+
+
+def _print(comparison: "RunComparison") -> None:
+    from mancala_env.benchmark import run_comparison_report as report
+
+    title, narrow = f"Last checkpoints, {comparison.ruleset.name}", report.narrow_final_table(comparison)
+    print_table(*report.final_table(comparison), title, narrow)
+    if comparison.differences:
+        title, narrow = "Differences, first group minus second", report.narrow_differences_table(comparison)
+        print_table(*report.differences_table(comparison), title, narrow)
+    for key in comparison.curves[:1]:
+        head, rows = report.curve_table(comparison, key)
+        print_table(head, rows, f"Learning curve: {report.title_of(key)}")
+    print_notes(comparison.notes)

@@ -1,0 +1,137 @@
+"""Training of one configuration with several seeds: `mancala train leyla --seeds 5`.
+
+The runs follow each other. Each has a folder of its own, such as runs/leyla-seed-3. The same command resumes
+after an interruption, and trains only the seeds that are missing.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from mancala_env._util.checks import number_of
+from mancala_env._util.command_line import SUPPRESS, Parser
+from mancala_env._util.settings import flat
+from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
+from mancala_env.training.config import (
+    CONFIG_FILE,
+    MAX_SEED,
+    InvalidConfig,
+    TrainConfig,
+    read_config,
+    read_file,
+)
+from mancala_env.training.progress_bar import say
+from mancala_env.training.run_folder import FINAL
+from mancala_env.training.run_results import EVALUATION, means_of, read_run
+from mancala_env.training.schedule import Clock
+from mancala_env.training.training_state import read_learned
+
+# Settings that may change when a run is resumed.
+_MAY_DIFFER = ("minutes", "checkpoint_minutes", "checkpoint_steps", "folder", "name")
+_MOST_SEEDS = 1000
+
+
+def seeds_of(text: str) -> tuple[int, ...]:
+    """Return the seeds of `--seeds`: a number N for 1 to N, or a list.
+
+    >>> seeds_of("3"), seeds_of("4,7")
+    ((1, 2, 3), (4, 7))
+
+    Raises:
+        InvalidConfig: If the text is not a number of seeds, or seeds are invalid or duplicates.
+    """
+    try:
+        numbers = [number_of(part.strip(), int) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    seeds = tuple(range(1, numbers[0] + 1)) if len(numbers) == 1 and "," not in text else tuple(numbers)
+    is_valid = 0 < len(seeds) <= _MOST_SEEDS and all(0 <= seed <= MAX_SEED for seed in seeds)
+    if not is_valid or len(set(seeds)) < len(seeds):
+        raise InvalidConfig(
+            f"--seeds must be a number of seeds, such as 5, or different seeds, such as 1,2,3, not {text!r}"
+        )
+    return seeds
+
+
+def take_seeds(words: Sequence[str]) -> tuple[tuple[int, ...], list[str]]:
+    """Return the seeds of a command line of `mancala train`, and the other words; () without `--seeds`.
+
+    Raises:
+        InvalidConfig: If the seeds are invalid, or another option excludes `--seeds`.
+    """
+    parser = Parser(add_help=False, argument_default=SUPPRESS)
+    parser.add_argument("--seeds", nargs="?", const="")
+    options, rest = parser.parse_known_args(list(words))
+    if not hasattr(options, "seeds"):
+        return (), list(words)
+    names = {word.partition("=")[0] for word in rest}
+    other = next((name for name in ("--seed", "--resume") if name in names), None)
+    if other is not None:
+        hint = "; the same command resumes" if other == "--resume" else ""
+        raise InvalidConfig(f"--seeds and {other} exclude each other{hint}")
+    return seeds_of(options.seeds), rest
+
+
+def configs_of(seeds: Sequence[int], words: Sequence[str], program: str) -> list[TrainConfig]:
+    """Return the configuration of each seed; `words` are the other words of the command line.
+
+    Raises:
+        InvalidConfig: If a setting is invalid, or a folder holds a run with other settings.
+    """
+    configs = []
+    for seed in seeds:
+        config, _ = read_config([*words, "--seed", str(seed)], TrainConfig, program)
+        configs.append(replace(config, name=f"{config.name}-seed-{seed}"))
+    for config in configs:
+        check_same_settings(config)
+    return configs
+
+
+def print_means(configs: Sequence[TrainConfig], console: Console) -> None:
+    """Print the means of the results of runs that differ in their seeds, and the next command."""
+    runs, game = [read_run(place_of(config)) for config in configs], configs[0].game
+    turns, count = configs[0].evaluation.opening_turns, len(runs)
+    title = f"{game.title}: means over {count} seed{'s' * (count != 1)}, games after {turns} random turns"
+    table = Table("measure", "mean", "95 % interval", "each seed", title=title, title_justify="left")
+    results = [run.final() for run in runs]
+    for mean in means_of(results, 2.0 * game.total_seeds):
+        each = [next(one for one in found if one.key == mean.key) for found in results]
+        table.add_row(mean.title, *mean.texts, ", ".join(one.texts[0] for one in each))
+    console.print(table)
+    name = str(configs[0].name).removesuffix(f"-seed-{configs[0].seed}")
+    pattern = Path(configs[0].folder) / f"{name}-seed-*"
+    say(console, "Compare it with other runs:")
+    say(console, f'  mancala compare "{pattern}" "OTHER-seed-*"')
+
+
+def place_of(config: TrainConfig) -> Path:
+    """Return the folder of the configuration's name."""
+    return Path(config.folder) / str(config.name)
+
+
+def is_finished(config: TrainConfig) -> bool:
+    """Return whether the run of a configuration has reached its end and was evaluated."""
+    final = place_of(config) / FINAL
+    if not (final.is_file() and (place_of(config) / EVALUATION).is_file()):
+        return False
+    with suppress(InvalidCheckpoint):
+        steps, seconds = read_identity(final).environment_steps, read_learned(final).progress.seconds
+        return Clock(config, seconds).part_done(steps) >= 1 and bool(read_run(place_of(config)).final())
+    return False
+
+
+def check_same_settings(config: TrainConfig) -> None:
+    """Raise InvalidConfig if the folder of the configuration's name holds a run with other settings."""
+    place = place_of(config)
+    if not (place / CONFIG_FILE).is_file():
+        return
+    before = flat(TrainConfig().as_dict()) | read_file(place / CONFIG_FILE)
+    for name, value in flat(config.as_dict()).items():
+        if name not in _MAY_DIFFER and not name.startswith("evaluation.") and before.get(name) != value:
+            raise InvalidConfig(
+                f"{place} holds a run with {name} {before.get(name)}, not {value}; name another --folder"
+            )

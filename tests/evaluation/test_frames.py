@@ -1,0 +1,116 @@
+"""Results as pandas frames: documented columns, one row per measurement, and the numbers of the results."""
+
+import sys
+
+import numpy as np
+import pandas
+import pytest
+from error_checks import names
+
+from mancala_env._util.command_line import MissingPackage
+from mancala_env.evaluation import (
+    evaluate,
+    fit_ratings,
+    measure_regret,
+    play_matches,
+    round_robin,
+    stored_ladder,
+)
+
+RULESET = "leyla"
+
+
+@pytest.fixture(scope="module")
+def matches():
+    return round_robin(["random", "greedy", "minimax:1"], RULESET, games=8)
+
+
+def test_a_round_robin_has_a_row_per_match(matches):
+    frame = matches.to_frame()
+    assert list(frame.columns) == list(matches.COLUMNS)
+    assert list(zip(frame["first"], frame["second"], strict=True)) == [
+        ("random", "greedy"),
+        ("random", "minimax:1"),
+        ("greedy", "minimax:1"),
+    ]
+    for row, match in zip(frame.itertuples(), matches, strict=True):
+        assert (row.wins, row.draws, row.losses, row.games) == (match.wins, match.draws, match.losses, 8)
+        assert (row.win_rate_low, row.win_rate_high) == match.interval
+        assert (row.mean_margin, row.opening_set) == (match.mean_margin, "balanced")
+    pandas.testing.assert_frame_equal(matches[0].to_frame(), frame[:1])
+
+
+def test_ratings_have_a_row_per_agent_and_a_ladder_one_per_anchor(matches):
+    ratings, ladder = fit_ratings(matches), stored_ladder(RULESET)
+    frame = ratings.to_frame().set_index("agent")
+    assert tuple(frame.loc["greedy", ["elo", "elo_low", "elo_high"]]) == ratings.of("greedy")
+    assert frame["elo"].is_monotonic_decreasing
+    assert set(frame["zero"]) == {"random"}
+    frame = ladder.to_frame()
+    assert set(frame["agent"]) == set(ladder.anchors)
+    assert set(frame["ruleset"]) == {RULESET}
+    assert list(frame.columns) == list(ladder.COLUMNS)
+
+
+def test_regret_has_a_row_per_phase():
+    regret = measure_regret("greedy", RULESET)
+    frame = regret.to_frame().set_index("phase")
+    assert list(frame.index) == [*(part.phase for part in regret.phases), "all"]
+    assert frame.loc["all", "mean_regret"] == regret.overall.mean_regret
+    assert frame["positions"][:-1].sum() == frame.loc["all", "positions"]
+
+
+def test_an_evaluation_has_a_row_per_measured_number():
+    found = evaluate(["greedy", "minimax:1"], RULESET, games=4, ladder=False)
+    frame = found.to_frame()
+    assert list(frame.columns) == list(found.COLUMNS)
+    counts = frame["measure"].value_counts()
+    phases = 1 + len(found.regrets[0].phases)
+    assert dict(counts) == {
+        "elo": 2,
+        "win_rate": 1,
+        "mean_margin": 1,
+        "mean_regret": 2 * phases,
+        "optimal_share": 2 * phases,
+        "regret_difference": 1,
+    }
+    keys = ["agent", "measure", "against", "source", "phase"]
+    assert not frame.duplicated(keys).any()
+    overall = frame.query("measure == 'mean_regret' and agent == 'greedy' and phase == 'all'")
+    assert overall["value"].item() == found.regrets[0].overall.mean_regret
+    (difference,) = found.regret_differences
+    row = frame[frame["measure"] == "regret_difference"].iloc[0]
+    assert (row["value"], row["low"], row["high"]) == (difference.mean, *difference.interval)
+    assert frame["count"].dtype == np.int64
+
+
+def test_a_result_without_rows_has_columns():
+    empty = evaluate("greedy", RULESET, ladder=False).to_frame()
+    assert "elo" not in set(empty["measure"])
+    assert type(round_robin(["random", "greedy"], RULESET, games=2))().to_frame().shape == (0, 16)
+
+
+def test_without_pandas_the_error_names_the_command(monkeypatch):
+    match = play_matches("greedy", "random", RULESET, games=2)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingPackage) as error:
+        match.to_frame()
+    assert names(str(error.value), ["pandas", "pip install pandas"])
+
+
+def test_on_the_ladder_two_anchors_keep_its_scale():
+    quick = evaluate(["greedy", "minimax:1"], RULESET, games=4, regret=False, max_anchors=2)
+    assert {match.second for match in quick.matches} == {"minimax:1", "minimax:4", "minimax:2"}
+    assert quick.is_on_ladder
+    assert quick.ratings is not None
+    assert quick.ratings.of("minimax:4") == stored_ladder(RULESET).ratings().of("minimax:4")
+    assert "random = 0" in quick.scale
+    alone = evaluate(["greedy", "minimax:1"], RULESET, games=4, regret=False, ladder=False)
+    assert not alone.is_on_ladder
+    assert "mean = 0" in alone.scale
+    assert alone.as_dict()["scale"] == alone.scale
+
+
+def test_agents_that_are_anchors_still_play_two_others():
+    found = evaluate(["greedy", "minimax:4"], RULESET, games=2, regret=False, max_anchors=2)
+    assert {match.second for match in found.matches} == {"minimax:4", "minimax:2", "random"}

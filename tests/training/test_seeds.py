@@ -1,0 +1,130 @@
+"""`mancala train --seeds`: a run per seed, resumed by the same command, and the means of their results."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from error_checks import names, raises
+
+from mancala_env.networks.checkpoint import read_identity
+from mancala_env.training import run as command
+from mancala_env.training.config import CONFIGS, InvalidConfig, read_config
+from mancala_env.training.run_folder import RunFolderError
+from mancala_env.training.run_results import Measured, mean_of, means_of, read_run, stem
+from mancala_env.training.seeds import seeds_of, take_seeds
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"), [("1", (1,)), ("3", (1, 2, 3)), ("3,", ()), ("7,2", (7, 2)), ("1, 0", (1, 0))]
+)
+def test_seeds_are_a_number_of_them_or_a_list(text, seeds):
+    if seeds:
+        assert seeds_of(text) == seeds
+    else:
+        with raises(InvalidConfig, repr(text)):
+            seeds_of(text)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "x", "", "1.5", "1,1", "2,-3", "1,2147483648", "100000"])
+def test_invalid_seeds_are_named(text):
+    with raises(InvalidConfig, "--seeds", repr(text)):
+        seeds_of(text)
+
+
+def test_the_seeds_are_taken_from_a_command_line():
+    assert take_seeds(["leyla", "--seeds", "2", "--minutes", "1"]) == ((1, 2), ["leyla", "--minutes", "1"])
+    assert take_seeds(["leyla", "--seeds=4,5"]) == ((4, 5), ["leyla"])
+    assert take_seeds(["leyla"]) == ((), ["leyla"])
+    with raises(InvalidConfig, "''"):
+        take_seeds(["leyla", "--seeds"])
+
+
+def test_a_configuration_has_one_seed():
+    with raises(InvalidConfig, "--seeds", 3):
+        read_config(["leyla", "--seeds", "3"])
+
+
+def test_the_name_of_a_run_without_its_seed():
+    found = [stem(name) for name in ("leyla", "leyla-seed-3", "leyla-2", "leyla-seed-3-2", "leyla_8")]
+    assert found == ["leyla", "leyla", "leyla", "leyla", "leyla_8"]
+
+
+def test_means_are_over_what_all_runs_have():
+    runs = [
+        [Measured("mean_regret", "", 2.0, 1.5, 2.5), Measured("win_rate", "random", 0.75, 0.7, 0.8)],
+        [Measured("win_rate", "random", 0.85, 0.8, 0.9), Measured("win_rate", "greedy", 0.5, 0.4, 0.6)],
+    ]
+    (mean,) = means_of(runs, 96.0)
+    assert (mean.measure, mean.against) == ("win_rate", "random")
+    assert mean.value == pytest.approx(0.8)
+    assert 0 <= mean.low < 0.75 < 0.85 < mean.high <= 1
+    assert mean_of(runs[0][:1], 96.0) == runs[0][0]
+
+
+def test_equal_runs_have_an_interval_of_the_error_of_their_measurements():
+    equal = [Measured("mean_regret", "", 2.0, 1.5, 2.5)] * 4
+    mean = mean_of(equal, 96.0)
+    error = 0.5 / 1.96
+    assert mean.high - 2 == pytest.approx(3.18 * np.sqrt(2 / 5) * error / 2, rel=0.01)
+
+
+def test_what_is_not_the_folder_of_a_run_is_named(tmp_path):
+    with raises(RunFolderError, str(tmp_path), "config.yaml"):
+        read_run(tmp_path)
+    (tmp_path / "config.yaml").write_text("ruleset: leyla\n")
+    with raises(RunFolderError, str(tmp_path)):
+        read_run(tmp_path)
+
+
+@pytest.mark.slow
+def test_runs_of_several_seeds_resume_and_end_with_a_table(tmp_path: Path, capsys) -> None:
+    words = ["--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--name", "tiny"]
+    words += ["--environment_steps", "4096", "--evaluation.games", "10", "--evaluation.opponents", "[random]"]
+    assert command.main([*words, "--seeds", "2"]) == 0
+    said = capsys.readouterr().out
+    runs = [read_run(tmp_path / f"tiny-seed-{seed}") for seed in (1, 2)]
+    assert [run.seed for run in runs] == [1, 2]
+    assert runs[0].settings == runs[1].settings
+    (mean,) = [one for one in means_of([run.final() for run in runs], 96.0) if one.measure == "mean_regret"]
+    assert f"{mean.value:.2f}" in said
+    assert "after 4 random turns" in said
+    assert f'mancala compare "{tmp_path}/tiny-seed-*"' in said
+    before = {run.checkpoint: run.checkpoint.read_bytes() for run in runs}
+
+    # The same command trains only what is missing, from where it was.
+    runs[1].checkpoint.unlink()
+    (tmp_path / "tiny-seed-2" / "evaluation.json").unlink()
+    assert command.main([*words, "--seeds", "1,2,7"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("already finished") == 1
+    assert read_identity(tmp_path / "tiny-seed-7" / "final.zip").config["seed"] == 7
+    assert (tmp_path / "tiny-seed-1" / "final.zip").read_bytes() == before[runs[0].checkpoint]
+    assert read_run(tmp_path / "tiny-seed-2").final()
+
+    # A longer run extends all, and other settings are refused before anything is trained.
+    assert command.main([*words, "--seeds", "1", "--ppo.epochs", "1"]) == 2
+    assert names(capsys.readouterr().err, ["tiny-seed-1", "ppo.epochs"])
+
+    frame = runs[0].to_frame()
+    lines = (tmp_path / "tiny-seed-1" / "metrics.jsonl").read_text().splitlines()
+    assert len(frame) == len(lines)
+    assert set(frame["seed"]) == {1}
+    assert list(frame["environment_steps"]) == [json.loads(line)["environment_steps"] for line in lines]
+    assert list(frame.columns) == list(runs[0].columns)
+    assert int(frame["train/value_loss"].count()) > 0
+
+
+@pytest.mark.slow
+def test_a_signal_ends_the_command_and_not_only_one_run(tmp_path: Path, monkeypatch, capsys) -> None:
+    words = ["--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--name", "tiny"]
+    trained = []
+
+    def stopped(config, folder, console, **options):
+        trained.append(config.seed)
+        return folder.path / "final.zip", "SIGINT"
+
+    monkeypatch.setattr(command, "train", stopped)
+    assert command.main([*words, "--seeds", "3"]) == 130
+    assert trained == [1]
+    assert names(capsys.readouterr().out, ["SIGINT"])
