@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from mancala_env.search.puct import SearchTrees, grow_trees
 
 from mancala_env import Batch, Position, agents, rulesets
 from mancala_env.agents.network import CheckpointAgent
@@ -16,7 +17,6 @@ from mancala_env.engine.state import PLAYER_COLUMN, SOUTH, unpack
 from mancala_env.evaluation.matches import play_matches
 from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.observations import Observer, games_from
-from mancala_env.search.puct import SearchTrees, grow_trees
 from mancala_env.search.uct import COUNT, FIRST, HIGH, LOW, VISITS
 from mancala_env.solver import Solver
 
