@@ -221,9 +221,9 @@ def test_nodes_limit_a_search_and_it_is_deterministic():
     games = Batch("layli_goobalay", 3, seed=1, opening_turns=4).games
     depths = []
     for nodes in (1, 3000, 100_000):
-        agent, again = (
-            agents.make(Spec("minimax", Limit(nodes=nodes)), "layli_goobalay", seed=1) for _ in "ab"
-        )
+        spec = Spec("minimax", Limit(nodes=nodes))
+        agent, again = (agents.make(spec, "layli_goobalay", seed=1) for _ in range(2))
+        assert isinstance(agent, MinimaxAgent)
         assert agent.act(games).tolist() == again.act(games).tolist()
         assert (agent.last_nodes <= nodes + 250).all()
         depths.append(int(agent.last_depth.min()))
