@@ -9,18 +9,13 @@ import numpy as np
 from mancala_env import Batch, agents, evaluation, search
 
 RULESET, KIND = "layli_goobalay", "afterstates"
-first, second = jax.random.split(jax.random.key(0))
-weights = {  # load your weights here
-    "first": jax.random.normal(first, (34, 64)) / 6,
-    "second": jax.random.normal(second, (64, 2)) / 8,
-}
+weights = jnp.zeros((34, 2)).at[-1].set([0.5, 0.2])  # the last feature is the lead; or your weights
 
 
 @jax.jit
 def network(weights, observations, legal):
     """Your network: observations [N, 6, 34] and legal actions [N, 6] to logits [N, 6] and values [N]."""
-    hidden = jax.nn.relu(observations / 10 @ weights["first"])
-    logits, values = jnp.moveaxis(hidden @ weights["second"], -1, 0)
+    logits, values = jnp.moveaxis(observations.astype(jnp.float32) @ weights, -1, 0)
     chances = jax.nn.softmax(jnp.where(legal, logits, -1e9))
     return logits, jnp.tanh((chances * values).sum(1))
 

@@ -16,17 +16,17 @@ class Network(torch.nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.layers = torch.nn.Sequential(
-            torch.nn.Linear(34, 64), torch.nn.ReLU(), torch.nn.Linear(64, 2)
-        )
+        self.layer = torch.nn.Linear(34, 2)
+        torch.nn.init.zeros_(self.layer.weight)
+        self.layer.weight.data[:, -1] = torch.tensor([0.5, 0.2])  # the last feature is the lead in seeds
 
     def forward(self, observations, legal):
-        logits, values = self.layers(observations.float() / 10).unbind(-1)
+        logits, values = self.layer(observations.float()).unbind(-1)
         chances = logits.masked_fill(~legal, -1e9).softmax(1)
         return logits, torch.tanh((chances * values).sum(1))
 
 
-network = Network().eval()  # load your weights here
+network = Network().eval()  # or load the weights that you trained
 
 
 def evaluate(observations, legal):

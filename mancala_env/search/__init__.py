@@ -28,7 +28,7 @@ __all__ = ["EvaluateObservations", "Limit", "PuctOptions", "PuctResults", "puct"
 def __getattr__(name: str) -> Any:
     """Import what needs the kernels of a search on first use."""
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"{__name__}.{name} does not exist")
     from mancala_env.search import network_search
 
     return getattr(network_search, name)

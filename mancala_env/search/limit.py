@@ -45,7 +45,7 @@ class Limit:
     def __post_init__(self) -> None:
         """Check the numbers."""
         if not self.given:
-            raise InvalidArgument("Limit() has no limit; give one, such as Limit(simulations=100)")
+            raise InvalidArgument("Limit() is empty; give a limit, such as Limit(simulations=100)")
         if self.depth is not None and self.simulations is not None:
             raise InvalidArgument(
                 f"Limit(depth={self.depth!r}, simulations={self.simulations!r}) fits no search: minimax has "
@@ -92,7 +92,7 @@ class Limit:
 
 
 def check_limit(limit: Any, allowed: Sequence[str], search: str) -> Limit:
-    """Return a limit of which only the `allowed` numbers are given.
+    """Return a limit if a search can keep it: if it gives `allowed` numbers only.
 
     Raises:
         InvalidArgument: It is not a Limit, or the search cannot keep it.
@@ -100,5 +100,5 @@ def check_limit(limit: Any, allowed: Sequence[str], search: str) -> Limit:
     if not isinstance(limit, Limit):
         raise InvalidArgument(f"limit must be a Limit, such as Limit({allowed[0]}=10), not {limit!r}")
     if wrong := [name for name in limit.given if name not in allowed]:
-        raise InvalidArgument(f"{search} has no {wrong[0]}, and not {limit}; it takes {' or '.join(allowed)}")
+        raise InvalidArgument(f"{search} takes {' or '.join(allowed)}, not {wrong[0]}: {limit!r}")
     return limit

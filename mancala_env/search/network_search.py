@@ -98,7 +98,7 @@ def puct(
 
     Raises:
         InvalidArgument: An option or the limit is invalid, or `evaluate` returned other shapes or NaN.
-        InvalidPosition: A game is over, or impossible in the ruleset or in episodes of so many rounds.
+        InvalidPosition: A game is over, or impossible in the ruleset or in episodes of `rounds` rounds.
     """
     rules, rounds = lookup(ruleset), options.get("rounds", 1)
     array = np.array(check_running(rules, rounds, _games_of(rules, games)), order="C")

@@ -10,7 +10,7 @@ import numpy as np
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-# Tries of a gamma draw, of which each succeeds in 95 % or more.
+# Tries of a gamma draw; each succeeds with a probability of 95 % or more.
 _TRIES = 10
 CONCENTRATION = 10.0
 """Default concentration of Dirichlet noise, shared among the legal actions."""
