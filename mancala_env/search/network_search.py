@@ -23,7 +23,7 @@ from mancala_env._util.checks import seed_of, truth
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.jit.threads import num_threads_of
 from mancala_env.engine.validation import check_running
-from mancala_env.errors import InvalidArgument
+from mancala_env.errors import InvalidArgument, did_you_mean
 from mancala_env.games.batch import Batch
 from mancala_env.games.position import Position
 from mancala_env.networks.value import position_values
@@ -100,6 +100,8 @@ def puct(
         InvalidArgument: An option or the limit is invalid, or `evaluate` returned other shapes or NaN.
         InvalidPosition: A game is over, or impossible in the ruleset or in episodes of `rounds` rounds.
     """
+    for name in set(options) - set(PuctOptions.__annotations__):
+        raise InvalidArgument(f"unknown option {name!r}{did_you_mean(name, PuctOptions.__annotations__)}")
     rules, rounds = lookup(ruleset), options.get("rounds", 1)
     array = np.array(check_running(rules, rounds, _games_of(rules, games)), order="C")
     root = _root_options(options, len(array))
@@ -176,9 +178,9 @@ def _array(name: str, found: Any) -> np.ndarray:
 
 def _games_of(ruleset: Ruleset, games: Any) -> np.ndarray:
     """Return the games of an array, a Batch, a Position or several; see :func:`puct`."""
-    several: Any = games if isinstance(games, list | tuple) else [games]
+    several: list[Any] = [*games] if isinstance(games, list | tuple) else [games]
     if not several or not all(isinstance(each, Batch | Position) for each in several):
-        return games
+        return np.asarray(games)
     for each in several:
         if each.ruleset != ruleset:
             raise InvalidArgument(f"a game of {each.ruleset.name} cannot be searched as {ruleset.name}")

@@ -199,6 +199,16 @@ def _with_room(trees: SearchTrees, nodes: int) -> SearchTrees:
     return larger
 
 
+def _room_for(simulations: int) -> PendingSimulations:
+    """Return memory for simulations in flight."""
+    return PendingSimulations(
+        leaves=np.zeros((simulations, NUM_COLUMNS), np.uint64),
+        nodes=np.zeros(simulations, np.int64),
+        paths=np.zeros((simulations, MAX_LINE, 2), np.int32),
+        lengths=np.zeros(simulations, np.int64),
+    )
+
+
 def grow_trees(
     rules: Rules,
     games: np.ndarray,
@@ -214,14 +224,8 @@ def grow_trees(
     `done`, int64 `[B]` of zeros.
     """
     num_games, num_turns = len(games), 2 * rules.width
-    waiting = num_games * MAX_IN_FLIGHT
-    pending = PendingSimulations(
-        leaves=np.zeros((waiting, NUM_COLUMNS), np.uint64),
-        nodes=np.zeros(waiting, np.int64),
-        paths=np.zeros((waiting, MAX_LINE, 2), np.int32),
-        lengths=np.zeros(waiting, np.int64),
-    )
-    nodes = num_games + waiting * num_turns
+    pending = _room_for(num_games * MAX_IN_FLIGHT)
+    nodes = num_games * (1 + MAX_IN_FLIGHT * num_turns)
     trees = SearchTrees(
         np.zeros((nodes, NODE_COLUMNS), np.int32), np.zeros((nodes, 2), np.float32), np.zeros(nodes)
     )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 import torch
@@ -9,7 +10,7 @@ from error_checks import raises
 
 from mancala_env import Batch, InvalidPosition, Position, agents, rulesets, search
 from mancala_env.errors import InvalidArgument
-from mancala_env.evaluation import play_matches
+from mancala_env.evaluation import measure_regret, play_matches
 from mancala_env.observations import Observer
 from mancala_env.search import Limit
 from mancala_env.search.root_noise import gamma_draws, gumbel_draws, uniform_draws
@@ -40,7 +41,8 @@ FORTY = Limit(simulations=40)
 
 def puct(games: Any = None, evaluate: Any = leaning, limit: Any = FORTY, **options: Any) -> Any:
     games = games_of("layli_goobalay") if games is None else games
-    return search.puct("layli_goobalay", games, evaluate, limit, **{"seed": 1, "num_threads": 1} | options)
+    given: dict[str, Any] = {"seed": 1, "num_threads": 1} | options
+    return search.puct("layli_goobalay", games, evaluate, limit, **given)
 
 
 EXPLORING = [
@@ -228,6 +230,7 @@ def test_outputs_of_illegal_actions_and_values_beyond_one_do_no_harm() -> None:
         ({"margin_share": "all"}, ["margin_share", "'all'"]),
         ({"observation": "pixels"}, ["observation", "'pixels'"]),
         ({"seed": -1}, ["seed", -1]),
+        ({"nosie": 0.25}, ["'nosie'", "'noise'"]),
         ({"evaluate": "trained"}, ["evaluate", "'trained'"]),
         ({"games": Position("leyla")}, ["leyla", "layli_goobalay"]),
     ],
@@ -299,6 +302,18 @@ def test_an_agent_of_a_network_plays_as_the_search_does() -> None:
         agents.from_network(nothing, LAYLI, Limit(simulations=8), name="minimax")
     with raises(InvalidArgument, "'trained'"):
         agents.from_network("trained", LAYLI, Limit(simulations=8))  # pyright: ignore[reportArgumentType]
+
+
+def test_an_agent_of_a_network_is_an_opponent_and_has_a_regret() -> None:
+    agent = agents.from_network(nothing, "gabata_five_holes", Limit(simulations=8), seed=1, num_threads=1)
+    env = gymnasium.make("mancala/Gabata-v0", ruleset="gabata_five_holes", opponent=agent)
+    _, info = env.reset(seed=1)
+    for _ in range(5):
+        _, _, is_over, _, info = env.step(int(np.flatnonzero(info["action_mask"])[0]))
+        if is_over:
+            break
+    found, random = (measure_regret(each, "gabata_five_holes") for each in (agent, "random"))
+    assert 0 <= found.mean_regret < random.mean_regret
 
 
 def test_an_agent_of_single_rounds_also_plays_matches() -> None:
