@@ -16,7 +16,7 @@ from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 
 _MOST_ID = 2**53
-# A kind of agent and a budget; paths of files do not match.
+# A kind of agent and a limit; paths of files do not match.
 _PLAIN_SPEC = re.compile(r"[a-z+]{1,20}(:[0-9.]{1,12}s?)?")
 _DIALS = {field.name for field in fields(Ruleset)}
 

@@ -313,7 +313,7 @@ def test_an_agent_of_a_network_is_an_opponent_and_has_a_regret() -> None:
         if is_over:
             break
     found, random = (measure_regret(each, "gabata_five_holes") for each in (agent, "random"))
-    assert 0 <= found.mean_regret < random.mean_regret
+    assert 0 <= found.overall.mean_regret < random.overall.mean_regret
 
 
 def test_an_agent_of_single_rounds_also_plays_matches() -> None:
