@@ -81,6 +81,10 @@ class Limit:
         """The time in seconds, or infinity."""
         return float("inf") if self.seconds is None else self.seconds
 
+    def __repr__(self) -> str:
+        """Return the limit with the given numbers only."""
+        return f"Limit({', '.join(f'{name}={getattr(self, name)!r}' for name in self.given)})"
+
     def __str__(self) -> str:
         """Return the text in a spec; + joins several limits."""
         texts = [str(each) for each in (self.depth, self.simulations) if each is not None]

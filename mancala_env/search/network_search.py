@@ -176,11 +176,11 @@ def _array(name: str, found: Any) -> np.ndarray:
         raise InvalidArgument(f"evaluate must return an array as {name}, not {found!r}: {error}") from error
 
 
-def _games_of(ruleset: Ruleset, games: Any) -> np.ndarray:
+def _games_of(ruleset: Ruleset, games: Any) -> Any:
     """Return the games of an array, a Batch, a Position or several; see :func:`puct`."""
     several: list[Any] = [*games] if isinstance(games, list | tuple) else [games]
     if not several or not all(isinstance(each, Batch | Position) for each in several):
-        return np.asarray(games)
+        return games
     for each in several:
         if each.ruleset != ruleset:
             raise InvalidArgument(f"a game of {each.ruleset.name} cannot be searched as {ruleset.name}")

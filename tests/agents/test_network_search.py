@@ -220,7 +220,7 @@ def test_outputs_of_illegal_actions_and_values_beyond_one_do_no_harm() -> None:
     ("options", "named"),
     [
         ({"limit": 64}, ["Limit", 64]),
-        ({"limit": Limit(depth=6)}, ["depth", "simulations"]),
+        ({"limit": Limit(depth=6)}, ["Limit(depth=6)", "simulations"]),
         ({"limit": Limit(seconds=0.1), "gumbel": True}, ["seconds", "simulations"]),
         ({"noise": 1.5}, ["noise", 1.5]),
         ({"noise": 0.25, "gumbel": True}, ["noise", 0.25, "gumbel"]),
