@@ -19,7 +19,7 @@ TURNS = 8  # of every game between two updates
 PASSES, BATCH_SIZE = 4, 512  # how often a position is learned from, on average
 MEMORY = 1 << 15  # latest positions
 
-steps = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
+steps = int(sys.argv[1]) if len(sys.argv) > 1 else 300_000
 seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 games = 128 if steps > 10_000 else 8
 torch.set_num_threads(1)
@@ -112,12 +112,13 @@ def learn(memory, optimizer):
 
 batch = Batch(RULESET, games, seed=seed, num_threads=1, observation=KIND, opening_turns=4)
 network = Network(batch.observer.shape[-1])
-optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
+optimizer = torch.optim.Adam(network.parameters())
 memory, turns = Memory(batch.observer.shape, batch.num_actions), [[] for _ in range(games)]
 start, total = time.time(), 0
 while total < steps:
     for _ in range(TURNS):
         play_turn(batch, memory, turns)
+    optimizer.param_groups[0]["lr"] = 2e-3 * (1 - total / steps) + 1e-4
     learn(memory, optimizer)
     total += TURNS * games
 print(f"{total / (time.time() - start):,.0f} steps/s")
