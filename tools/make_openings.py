@@ -14,7 +14,7 @@ from mancala_env.engine.holdout import rows_in_set
 from mancala_env.errors import MancalaError
 from mancala_env.networks.value import certain_leads
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.search.limit import Budget
+from mancala_env.search.limit import Limit
 from mancala_env.solver.book import UNKNOWN, Book, keys_of, load_book, opening_positions
 
 WITHIN, TURNS, DEPTH, MOST = 2.0, (3, 6), 10, 400
@@ -53,7 +53,7 @@ def find(
     margins = np.full(len(games), np.nan) if book is None else margins_by_book(book, games)
     unknown = np.flatnonzero(np.isnan(margins))
     unknown = np.sort(draw.permutation(unknown)[:_MOST_SEARCHED])
-    search = ValueMinimaxAgent(ruleset, Budget(depth), spec=f"value+minimax:{depth}", seed=seed)
+    search = ValueMinimaxAgent(ruleset, Limit(depth=depth), spec=f"value+minimax:{depth}", seed=seed)
     if len(unknown):
         search.act(games[unknown])
         margins[unknown] = search.last_values

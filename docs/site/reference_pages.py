@@ -81,6 +81,11 @@ CHAPTERS = {
             "mancala_env.agents.user",
         ),
     ),
+    "search": Chapter(
+        "Search",
+        "Tree search with your own network. [Your network in the search](../search.md) shows it.",
+        ("mancala_env.search",),
+    ),
     "solver": Chapter(
         "Solver",
         "Exact values of positions. [The solver](../explanation/solver.md) says how it works.",

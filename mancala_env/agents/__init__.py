@@ -9,12 +9,23 @@
 | `match` | match+mcts: tree search that maximises the probability of winning the match |
 | `network` | trained networks: the most probable action, a sampled action, or a search |
 | `perfect` | perfect play by the solver, with or without traps |
-| `user` | agents from your function, model or file |
+| `user` | agents from your function, network, model or file |
+| `user_network` | the agent that searches with your network |
 | `torch_threads` | a limit on the threads of torch while an agent runs |
 """
 
 from mancala_env.agents.base import Agent, InvalidSpec
 from mancala_env.agents.registry import AgentLike, Spec, make, spec_forms
-from mancala_env.agents.user import from_function, from_policy
+from mancala_env.agents.user import from_function, from_network, from_policy
 
-__all__ = ["Agent", "AgentLike", "InvalidSpec", "Spec", "from_function", "from_policy", "make", "spec_forms"]
+__all__ = [
+    "Agent",
+    "AgentLike",
+    "InvalidSpec",
+    "Spec",
+    "from_function",
+    "from_network",
+    "from_policy",
+    "make",
+    "spec_forms",
+]

@@ -18,11 +18,12 @@ from mancala_env.networks.checkpoint import (
     read_identity,
 )
 from mancala_env.networks.policy import torch
-from mancala_env.networks.value import position_values
 from mancala_env.observations import Observer
 from mancala_env.rulesets import Ruleset
-from mancala_env.search.limit import Budget
-from mancala_env.search.puct import MARGIN_SHARE, reward_of
+from mancala_env.search.limit import Limit, check_limit
+from mancala_env.search.network_search import guide_of
+from mancala_env.search.tree_growth import Guide
+from mancala_env.search.tree_search import MARGIN_SHARE
 
 
 class CheckpointAgent(Agent):
@@ -73,21 +74,21 @@ class CheckpointAgent(Agent):
             InvalidCheckpoint: A player to move has no legal action that the network knows.
             InvalidPosition: A game is impossible in the ruleset.
         """
-        logits, values, is_known = self._evaluate(check_games(self.ruleset, games))
-        if not is_known.all():
-            raise self._knows_too_little("here the player to move has none of them")
-        return logits, values
-
-    def _evaluate(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Evaluate games, and tell in bool `[B]` whether the network knows a legal action of each."""
+        games = check_games(self.ruleset, games)
         observation = self._observer.empty(len(games))
         legal = np.empty((len(games), self._num_actions), np.bool_)
         self._observer.write(games, observation, legal, num_threads=self.num_threads)
-        with within_torch_threads(self.num_threads, len(games)), torch.inference_mode():
+        if not legal.any(axis=1).all():
+            raise self._knows_too_little("here the player to move has none of them")
+        return self._forward(observation, legal)
+
+    def _forward(self, observation: np.ndarray, legal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return logits and values of observations `[B, *shape]` with legal actions, bool `[B, A]`."""
+        with within_torch_threads(self.num_threads, len(legal)), torch.inference_mode():
             logits, values = self.network(torch.from_numpy(observation), torch.from_numpy(legal))
         if not (torch.isfinite(logits).all() and torch.isfinite(values).all()):
             raise InvalidCheckpoint(f"{self.path}: outputs of the network are not finite")
-        return logits.numpy(), values.numpy(), np.asarray(legal.any(axis=1))
+        return logits.numpy(), values.numpy()
 
 
 class SamplingAgent(CheckpointAgent):
@@ -106,30 +107,19 @@ class PolicyMctsAgent(PuctAgent, CheckpointAgent):
     """
 
     def __init__(
-        self, ruleset: str | Ruleset, budget: Budget, path: str | Path, **settings: Unpack[AgentSettings]
+        self, ruleset: str | Ruleset, limit: Limit, path: str | Path, **settings: Unpack[AgentSettings]
     ) -> None:
         """Bind the agent to a ruleset and a number of simulations or a time, and load the checkpoint."""
         CheckpointAgent.__init__(self, ruleset, path, **settings)
-        self.budget = budget
-        selfplay = self.identity.config.get("selfplay")
-        # Values predict rewards: outcomes, or margins divided by the number of seeds.
-        self._margin_share = float(isinstance(selfplay, dict) and selfplay.get("reward") == "margin")
+        self.limit = check_limit(limit, ("simulations", "seconds"), self.spec)
         if self.identity.value_network is not None:
-            self._network = load_value_weights(path, self.identity).packed()
-            self._margin_share = MARGIN_SHARE
+            weights = load_value_weights(path, self.identity)
+            self.guide = Guide(weights.packed(), None, MARGIN_SHARE)
+        else:
+            selfplay = self.identity.config.get("selfplay")
+            # Values predict rewards: outcomes, or margins divided by the number of seeds.
+            share = float(isinstance(selfplay, dict) and selfplay.get("reward") == "margin")
+            self.guide = guide_of(self._forward, self._observer, share, self.num_threads)
 
     def check_rounds(self, rounds: Rounds) -> None:
-        """Accept all rounds; see :meth:`evaluate` for actions that the network does not know."""
-
-    def evaluate(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Evaluate running games; see :meth:`CheckpointAgent.evaluate`.
-
-        After territory has changed hands, the network may know no legal action. The value is then the current
-        margin of counts.
-        """
-        logits, values, is_known = self._evaluate(games)
-        if not is_known.all():
-            values = values.copy()
-            margins = position_values(self.ruleset, games[~is_known], None)
-            values[~is_known] = reward_of(margins, self._margin_share, self.ruleset)
-        return logits, values
+        """Accept all rounds, also with actions that the network does not know; see :func:`guide_of`."""

@@ -17,7 +17,7 @@ from mancala_env.agents.searchers import MctsAgent, MinimaxAgent, ValueMinimaxAg
 from mancala_env.games.position import Position
 from mancala_env.networks.value_files import NoValueNetwork
 from mancala_env.rulesets import Ruleset
-from mancala_env.search.limit import MOST_TURNS, Budget
+from mancala_env.search.limit import Limit, check_limit
 from mancala_env.solver import OutOfTime, Solver
 
 MEMORY_MB = 512.0
@@ -54,22 +54,22 @@ class PerfectAgent(Agent):
     def __init__(
         self,
         ruleset: str | Ruleset,
-        budget: Budget | None = None,
+        limit: Limit | None = None,
         path: str | Path | None = None,
         **settings: Unpack[AgentSettings],
     ) -> None:
         """Bind the agent to a ruleset and a time for each position; settings of :class:`Agent`.
 
-        Without a `budget` the time is unlimited. `path` is the file of a value network for the search of
+        Without a `limit` the time is unlimited. `path` is the file of a value network for the search of
         positions that take longer. None: the bundled one, or the count on boards without one.
         """
         super().__init__(ruleset, **settings)
         self.seconds, memory_mb = None, MEMORY_MB
-        if budget is not None:
-            self.seconds = budget.seconds
-            memory_mb = min(MEMORY_MB, max(_LEAST_MB, _MB_A_SECOND * budget.seconds))
-            search_seconds = min(_SEARCH_SHARE * budget.seconds, _MOST_SEARCH_SECONDS)
-            self._proof_seconds = budget.seconds - search_seconds
+        if limit is not None:
+            seconds = self.seconds = check_limit(limit, ("seconds",), self.spec).max_seconds
+            memory_mb = min(MEMORY_MB, max(_LEAST_MB, _MB_A_SECOND * seconds))
+            search_seconds = min(_SEARCH_SHARE * seconds, _MOST_SEARCH_SECONDS)
+            self._proof_seconds = seconds - search_seconds
             self._fallback = self._new_fallback(search_seconds, path, settings.get("seed"))
         self._solver = Solver(self.ruleset, memory_mb=memory_mb, num_threads=self.num_threads)
 
@@ -129,12 +129,12 @@ class PerfectAgent(Agent):
         return tuple(action for action in possible if bounds[action][0] == least), False
 
     def _new_fallback(self, seconds: float, path: str | Path | None, seed: int | None) -> MinimaxAgent:
-        budget = Budget(MOST_TURNS, seconds)
-        spec = f"value+minimax:{budget}"
+        limit = Limit(seconds=seconds)
+        spec = f"value+minimax:{limit}"
         try:
-            return ValueMinimaxAgent(self.ruleset, budget, path, spec=spec, seed=seed, num_threads=1)
+            return ValueMinimaxAgent(self.ruleset, limit, path, spec=spec, seed=seed, num_threads=1)
         except NoValueNetwork:
-            return MinimaxAgent(self.ruleset, budget, spec=f"minimax:{budget}", seed=seed, num_threads=1)
+            return MinimaxAgent(self.ruleset, limit, spec=f"minimax:{limit}", seed=seed, num_threads=1)
 
 
 class TrappingAgent(PerfectAgent):
@@ -151,7 +151,9 @@ class TrappingAgent(PerfectAgent):
 
     @cached_property
     def _fallible(self) -> MctsAgent:
-        return MctsAgent(self.ruleset, Budget(_SIMULATIONS), spec=f"mcts:{_SIMULATIONS}", num_threads=1)
+        return MctsAgent(
+            self.ruleset, Limit(simulations=_SIMULATIONS), spec=f"mcts:{_SIMULATIONS}", num_threads=1
+        )
 
     def _best_actions(self, solver: Solver, position: Position) -> tuple[int, ...]:
         ends = np.inf if self.seconds is None else time.monotonic() + self.seconds

@@ -2,7 +2,7 @@
 
 >>> from mancala_env.agents import Spec
 >>> spec = Spec.parse("minimax:0.1s")
->>> spec.kind, spec.budget.seconds, str(spec)
+>>> spec.kind, spec.limit.seconds, str(spec)
 ('minimax', 0.1, 'minimax:0.1s')
 
 Only this module parses specs. The table below has one entry for each kind of agent.
@@ -10,7 +10,6 @@ Only this module parses specs. The table below has one entry for each kind of ag
 
 import hashlib
 import importlib
-import math
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -25,9 +24,9 @@ from mancala_env._util.checks import refuse_swapped
 from mancala_env._util.package_data import bundled_file_for_options, rulesets_with
 from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents.base import Agent, InvalidSpec
-from mancala_env.errors import did_you_mean
+from mancala_env.errors import InvalidArgument, did_you_mean
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.search.limit import MOST_SIMULATIONS, MOST_TURNS, Budget
+from mancala_env.search.limit import MOST_SIMULATIONS, MOST_TURNS, Limit
 
 _SECONDS = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)s")
 
@@ -48,16 +47,16 @@ def shipped_policy(ruleset: Ruleset) -> Path:
 
 
 _PARTS = {
-    "DEPTH": ("budget", MOST_TURNS),
-    "SIMULATIONS": ("budget", MOST_SIMULATIONS),
-    "SECONDSs": ("budget", 0),
+    "DEPTH": ("limit", MOST_TURNS),
+    "SIMULATIONS": ("limit", MOST_SIMULATIONS),
+    "SECONDSs": ("limit", 0),
     "CHECKPOINT": ("checkpoint", 0),
     "NETWORK": ("network", 0),
     "TABLE": ("table", 0),
     "FILE.py": ("source", 0),
     "FUNCTION": ("function", 0),
 }
-"""Attribute of Spec for each part of a form. Budgets also have their largest number, 0 for times only."""
+"""Attribute of Spec for each part of a form. Limits also have their largest number, 0 for times only."""
 
 
 class _Kind(NamedTuple):
@@ -166,7 +165,7 @@ class Spec:
 
     Attributes:
         kind: First word of the spec, such as "minimax", or "checkpoint" for a bare path.
-        budget: Limit of the search; None for agents without a search, and for perfect play without a time.
+        limit: Limit of the search; None for agents without a search, and for perfect play without a time.
         checkpoint: Path of the checkpoint, as written in the spec; None: the bundled checkpoint.
         source: Path of the Python file, as written in the spec.
         function: Name of the function in that file.
@@ -175,7 +174,7 @@ class Spec:
     """
 
     kind: str
-    budget: Budget | None = None
+    limit: Limit | None = None
     checkpoint: str | None = None
     source: str | None = None
     function: str | None = None
@@ -208,10 +207,10 @@ class Spec:
         parts: dict[str, Any] = dict(zip(kind.parts, words))
         is_complete = colon and num_parts - kind.num_optional <= len(words) <= num_parts
         is_named = parts.get("function", "f").isidentifier()
-        if not is_complete or not is_named or not all(parts[part] for part in parts if part != "budget"):
+        if not is_complete or not is_named or not all(parts[part] for part in parts if part != "limit"):
             raise InvalidSpec(f"spec {text!r}: the form is {kind.form}")
-        if "budget" in parts:
-            parts["budget"] = _budget(text, kind, parts["budget"])
+        if "limit" in parts:
+            parts["limit"] = _limit(text, kind, parts["limit"])
         if "checkpoint" in parts:
             _refuse_folder(parts["checkpoint"])
             if parts["checkpoint"] in _KINDS and not isfile(parts["checkpoint"]):
@@ -242,7 +241,7 @@ class Spec:
 
     @property
     def _parts(self) -> list[Any]:
-        """Its budget, files and function, in order."""
+        """Its limit, files and function, in order."""
         parts = (getattr(self, each.name) for each in fields(self) if each.name != "kind")
         return [part for part in parts if part is not None]
 
@@ -271,7 +270,7 @@ class Spec:
             from mancala_env.agents.match import shipped_values
 
             return replace(self, table=str(shipped_values(ruleset)))
-        if "network" in parts and self.budget is not None:  # perfect play without a time needs none
+        if "network" in parts and self.limit is not None:  # perfect play without a time needs none
             from mancala_env.networks.value_files import NoValueNetwork, shipped_network
 
             try:
@@ -327,14 +326,21 @@ class Spec:
         return replace(self, **dict(zip(self._paths, map(str, paths), strict=True)))
 
 
-def _budget(text: str, kind: _Kind, word: str) -> Budget:
+def _limit(text: str, kind: _Kind, word: str) -> Limit:
+    """Read a limit such as 6, 0.1s, 5000nodes, or 6+0.1s."""
     name = kind.words[0]
     most = _PARTS[name][1]
-    if most and re.fullmatch(r"[0-9]{1,12}", word) and 1 <= int(word) <= most:
-        return Budget(int(word))
-    match = _SECONDS.fullmatch(word)
-    if match and 0 < float(match[1]) < math.inf:
-        return Budget(most, float(match[1]))
+    parts, given = word.split("+"), {}
+    for part in parts:
+        if most and re.fullmatch(r"[0-9]{1,12}", part):
+            given[name.lower()] = int(part)
+        elif name == "DEPTH" and re.fullmatch(r"[0-9]{1,12}nodes", part):
+            given["nodes"] = int(part.removesuffix("nodes"))
+        elif match := _SECONDS.fullmatch(part):
+            given["seconds"] = float(match[1])
+    with suppress(InvalidArgument):
+        if len(given) == len(parts):
+            return Limit(**given)
     number = f"{name}, a whole number from 1 to {most}, or " if most else ""
     raise InvalidSpec(
         f"spec {text!r}: expected {number}the time for one position, such as 0.5s, after the colon, "

@@ -4,8 +4,6 @@ The algorithms are in :mod:`mancala_env.search`. The value network comes from a 
 (:mod:`mancala_env.networks.value_files`): the file that the spec names, or the bundled file of the ruleset.
 """
 
-import math
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Unpack
@@ -19,9 +17,11 @@ from mancala_env.engine.validation import check_array
 from mancala_env.networks.value import UNIT, unit_of
 from mancala_env.networks.value_files import read_for, shipped_network
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.search import alphabeta, puct, uct
-from mancala_env.search.limit import MOST_TURNS, Budget
+from mancala_env.search import alphabeta, uct
+from mancala_env.search.limit import MOST_TURNS, Limit, check_limit
 from mancala_env.search.piecewise import PiecewiseSearch
+from mancala_env.search.tree_growth import NO_EXPLORATION, Guide, search_games
+from mancala_env.search.tree_search import MARGIN_SHARE
 
 ILLEGAL = alphabeta.ILLEGAL
 
@@ -30,7 +30,7 @@ class MinimaxAgent(Agent):
     """Play the turn with the best value of an alpha-beta search; break ties at random.
 
     Attributes:
-        budget: Depth or time for each position.
+        limit: Depth, nodes or time for each position.
         last_depth: int64 `[B]`, depth of the last complete search of each game in the last call. It is
             smaller than the limit if every line ends sooner or only one action is legal.
         last_nodes: int64 `[B]`, turns played in the search of each game.
@@ -43,7 +43,7 @@ class MinimaxAgent(Agent):
     def __init__(
         self,
         ruleset: str | Ruleset,
-        budget: Budget,
+        limit: Limit,
         *,
         network: np.ndarray | None = None,
         **settings: Unpack[AgentSettings],
@@ -54,8 +54,8 @@ class MinimaxAgent(Agent):
         leaf's value is the margin of counts.
         """
         super().__init__(ruleset, **settings)
-        self.budget = budget
-        new_memory = partial(alphabeta.new_memory, self.ruleset.num_holes, budget.steps)
+        self.limit = check_limit(limit, ("depth", "nodes", "seconds"), self.spec)
+        new_memory = partial(alphabeta.new_memory, self.ruleset.num_holes, limit.max_depth)
         self._searches = PiecewiseSearch(new_memory, alphabeta.LARGEST_PIECE)
         self._network = network
 
@@ -81,7 +81,7 @@ class MinimaxAgent(Agent):
     ) -> alphabeta.AlphaBetaResults:
         games = self._running(games)
         unit, wants_all = unit_of(self._network), num_values > 0
-        step = 2 if math.isinf(self.budget.seconds) else 1
+        step = 2 if self.limit.given == ("depth",) else 1
         results = alphabeta.AlphaBetaResults(
             actions=np.zeros(len(games), np.int64),
             values=np.full((len(games), num_values), unit * ILLEGAL, np.int16),
@@ -91,12 +91,12 @@ class MinimaxAgent(Agent):
         )
 
         def search_games(memory: alphabeta.AlphaBetaMemory, start: int, stop: int, piece: int) -> int:
-            limits = self.budget.steps, step, wants_all, piece
+            limits = self.limit.max_depth, step, wants_all, piece
             return alphabeta.search_piece(
                 self._rules, self._network, games, rng_states, *limits, results, memory, start, stop
             )
 
-        self._searches.run(len(games), self.budget, self.num_threads, search_games)
+        self._searches.run(len(games), self.limit, self.num_threads, search_games)
         self.last_depth, self.last_nodes = results.depths, results.nodes
         self.last_values = results.best / unit
         return results
@@ -133,7 +133,9 @@ def action_values(
     """
     if not is_whole(depth) or not 1 <= depth <= MOST_TURNS:
         raise InvalidSpec(f"depth must be a whole number from 1 to {MOST_TURNS}, not {depth!r}")
-    agent = MinimaxAgent(ruleset, Budget(depth), spec=f"minimax:{depth}", seed=0, num_threads=num_threads)
+    agent = MinimaxAgent(
+        ruleset, Limit(depth=depth), spec=f"minimax:{depth}", seed=0, num_threads=num_threads
+    )
     return agent.action_values(games, num_actions)
 
 
@@ -141,18 +143,18 @@ class MctsAgent(Agent):
     """Play the turn with the most visits of a Monte-Carlo tree search, or the turn proven best.
 
     Attributes:
-        budget: Number of simulations or time for each position.
+        limit: Number of simulations or time for each position.
         last_simulations: int64 `[B]`, simulations of each game in the last call; fewer than the limit if the
             value is proven or only one action is legal.
     """
 
     last_simulations = np.zeros(0, np.int64)
 
-    def __init__(self, ruleset: str | Ruleset, budget: Budget, **settings: Unpack[AgentSettings]) -> None:
+    def __init__(self, ruleset: str | Ruleset, limit: Limit, **settings: Unpack[AgentSettings]) -> None:
         """Bind the agent to a ruleset and a number of simulations or a time; settings of :class:`Agent`."""
         super().__init__(ruleset, **settings)
-        self.budget = budget
-        new_memory = partial(uct.new_memory, self.ruleset.num_holes, budget.steps)
+        self.limit = check_limit(limit, ("simulations", "seconds"), self.spec)
+        new_memory = partial(uct.new_memory, self.ruleset.num_holes, limit.max_simulations)
         self._searches = PiecewiseSearch(new_memory, uct.LARGEST_PIECE)
 
     def act(self, games: np.ndarray) -> np.ndarray:
@@ -167,13 +169,13 @@ class MctsAgent(Agent):
         threads may call it at once. The games are not validated.
         """
         actions, simulations = np.zeros(len(games), np.int64), np.zeros(len(games), np.int64)
-        most, match_values = self.budget.steps, self._match_values(games)
+        most, match_values = self.limit.max_simulations, self._match_values(games)
 
         def search_games(memory: uct.UctMemory, start: int, stop: int, piece: int) -> int:
             fixed = self._rules, games, rng_states, most, match_values, actions, simulations
             return uct.search_piece(*fixed, memory, start, stop, piece)
 
-        self._searches.run(len(games), self.budget, self.num_threads, search_games)
+        self._searches.run(len(games), self.limit, self.num_threads, search_games)
         return actions, simulations
 
     def _match_values(self, games: np.ndarray) -> np.ndarray | None:
@@ -184,59 +186,31 @@ class MctsAgent(Agent):
 class PuctAgent(Agent):
     """Like :class:`MctsAgent`, with a search that is guided by a network.
 
-    A subclass sets `budget`, and the network or :meth:`evaluate`.
+    Attributes:
+        limit: Number of simulations or time for each position; a subclass sets it.
+        guide: Evaluator of positions; a subclass sets it.
+        root: How actions are explored and chosen at the root.
+        last_simulations: As in :class:`MctsAgent`.
     """
 
-    budget: Budget
+    limit: Limit
+    guide: Guide
     last_simulations = np.zeros(0, np.int64)
-    # The packed value network, and the weight of the margin in the values, 0 to 1.
-    _network: np.ndarray | None = None
-    _margin_share = 0.0
-
-    def evaluate(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return logits float32 `[B, A]` and values float32 `[B]` of running games, for the players to move.
-
-        It is called only without a value network.
-        """
-        raise NotImplementedError
+    root = NO_EXPLORATION
 
     def act(self, games: np.ndarray) -> np.ndarray:
         games = self._running(games)
-        actions, rng_states = np.zeros(len(games), np.int64), self.random_seeds(len(games))
-        for part, trees in self._search_all(games):
-            puct.choose_actions(self._rules, games[part], trees, rng_states[part], actions[part])
-        return actions
-
-    def search(
-        self, games: np.ndarray, num_actions: int, draws: np.ndarray | None = None, share: float = 0.0
-    ) -> puct.SearchResults:
-        """Search games for training targets; see :class:`mancala_env.search.puct.SearchResults`.
-
-        `draws`, float64 `[B, H]` and at least 0, is noise for the priors at the root; None: no noise. Each
-        legal action takes the next number of a row. They are normalised and mixed in with weight `share`.
-        """
-        games = self._running(games)
-        policy, values = np.zeros((len(games), num_actions), np.float32), np.zeros(len(games), np.float32)
-        for part, trees in self._search_all(games, draws, share):
-            puct.write_results(
-                self._rules, games[part], trees, self._margin_share, policy[part], values[part]
-            )
-        return puct.SearchResults(policy, values)
-
-    def _search_all(
-        self, games: np.ndarray, draws: np.ndarray | None = None, share: float = 0.0
-    ) -> Iterator[tuple[slice, puct.SearchTrees]]:
-        """Yield slices of games that are searched side by side, with their trees; then count simulations."""
-        simulations = np.zeros(len(games), np.int64)
-        budget, guide = self.budget, self._guide
-        for part in puct.slices(len(games), self.ruleset.row_width, budget, guide):
-            noise = None if draws is None else (draws[part], share)
-            yield part, puct.grow_trees(self._rules, games[part], budget, guide, simulations[part], noise)
-        self.last_simulations = simulations
-
-    @property
-    def _guide(self) -> puct.Guide:
-        return puct.Guide(self._network, self.evaluate, self._margin_share)
+        found = search_games(
+            self.ruleset,
+            games,
+            self.limit,
+            self.guide,
+            self.random_seeds(len(games)),
+            num_actions=self.ruleset.num_holes,
+            root=self.root,
+        )
+        self.last_simulations = found.simulations
+        return found.actions
 
 
 class ValueMinimaxAgent(MinimaxAgent):
@@ -245,7 +219,7 @@ class ValueMinimaxAgent(MinimaxAgent):
     def __init__(
         self,
         ruleset: str | Ruleset,
-        budget: Budget,
+        limit: Limit,
         path: str | Path | None = None,
         **settings: Unpack[AgentSettings],
     ) -> None:
@@ -254,7 +228,7 @@ class ValueMinimaxAgent(MinimaxAgent):
         Raises:
             InvalidValueNetwork: The network is missing, damaged or of another ruleset.
         """
-        super().__init__(ruleset, budget, network=self._read_network(path, lookup(ruleset)), **settings)
+        super().__init__(ruleset, limit, network=self._read_network(path, lookup(ruleset)), **settings)
 
     def _read_network(self, path: str | Path | None, ruleset: Ruleset) -> np.ndarray:
         return _packed(path, ruleset)
@@ -279,18 +253,17 @@ class CheckpointMinimaxAgent(ValueMinimaxAgent):
 class ValueMctsAgent(PuctAgent):
     """Tree search with a value network from a file, or with the bundled one."""
 
-    _margin_share = puct.MARGIN_SHARE
-
     def __init__(
         self,
         ruleset: str | Ruleset,
-        budget: Budget,
+        limit: Limit,
         path: str | Path | None = None,
         **settings: Unpack[AgentSettings],
     ) -> None:
         """Bind the agent to a ruleset, a limit and a value network; see :class:`ValueMinimaxAgent`."""
         super().__init__(ruleset, **settings)
-        self.budget, self._network = budget, _packed(path, self.ruleset)
+        self.limit = check_limit(limit, ("simulations", "seconds"), self.spec)
+        self.guide = Guide(_packed(path, self.ruleset), None, MARGIN_SHARE)
 
 
 def _packed(path: str | Path | None, ruleset: Ruleset) -> np.ndarray:

@@ -5,8 +5,8 @@
 >>> first.choose(Position("leyla"))
 0
 
-You can use them wherever an agent is accepted, such as in environments and matches. The spec
-``python:my_agent.py:make_agent`` makes an agent from a file.
+You can use them wherever an agent is accepted, such as in environments and matches. :func:`from_network`
+searches with your network. The spec ``python:my_agent.py:make_agent`` makes an agent from a file.
 
 Symbols: B games, A actions.
 """
@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable
 from os.path import isfile
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
@@ -32,10 +32,22 @@ from mancala_env.engine.turn import first_illegal
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.games.position import Position
 from mancala_env.observations import Observer
-from mancala_env.rulesets import Ruleset
+from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.search.limit import Limit
+
+if TYPE_CHECKING:
+    from mancala_env.search.network_search import EvaluateObservations
 
 Illegal = Literal["raise", "random"]
 """Effect of an illegal action: an error, or a random legal action instead."""
+
+
+def _checked_name(name: Any) -> str:
+    if not isinstance(name, str) or not name.isprintable():
+        raise InvalidArgument(f"name must be a printable text, not {name!r}")
+    if kind_named(name.partition(":")[0]) is not None:
+        raise InvalidArgument(f"name {name!r} is reserved for a bundled agent; choose another name")
+    return name
 
 
 class _UserAgent(Agent):
@@ -44,11 +56,7 @@ class _UserAgent(Agent):
     def __init__(
         self, ruleset: str | Ruleset, name: str, illegal: Illegal = "raise", **settings: Any
     ) -> None:
-        if not isinstance(name, str) or not name.isprintable():
-            raise InvalidArgument(f"name must be a printable text, not {name!r}")
-        if kind_named(name.partition(":")[0]) is not None:
-            raise InvalidArgument(f"name {name!r} is reserved for a bundled agent; choose another name")
-        super().__init__(ruleset, spec=name, **settings)
+        super().__init__(ruleset, spec=_checked_name(name), **settings)
         self.filed_as = f"own:{name}"
         self._illegal = one_of("illegal", illegal, ("raise", "random"))
 
@@ -139,22 +147,30 @@ class PolicyAgent(_UserAgent):
         return self._checked(games, actions)
 
 
-class UserAgentOptions(TypedDict, total=False):
-    """Keyword arguments of :func:`from_function` and :func:`from_policy`.
+class NamedAgentOptions(TypedDict, total=False):
+    """Keyword arguments of every agent of yours.
 
     Attributes:
         name: Name in tables, and key of the agent's results. Choose a new name when you change the function.
             By default the name of the function, or of the model's class.
-        illegal: "raise" an IllegalMove at an illegal action (the default), or play a "random" legal action.
         seed: Random seed of the agent's own draws; None: from the operating system. Seed the draws of your
             function or model yourself.
         num_threads: CPU threads, including those of torch; None: all cores of this process.
     """
 
     name: str | None
-    illegal: Illegal
     seed: int | None
     num_threads: int | None
+
+
+class UserAgentOptions(NamedAgentOptions, total=False):
+    """Keyword arguments of :func:`from_function` and :func:`from_policy`; see :class:`NamedAgentOptions`.
+
+    Attributes:
+        illegal: "raise" an IllegalMove at an illegal action (the default), or play a "random" legal action.
+    """
+
+    illegal: Illegal
 
 
 def from_function(
@@ -260,6 +276,56 @@ def from_policy(
             f"{name} was trained on observations of shape {space.shape}, and {observation!r} of "
             f"{agent.ruleset.name} has shape {shape}; name its ruleset, observation and rounds"
         )
+    return agent
+
+
+def from_network(
+    evaluate: "EvaluateObservations",
+    ruleset: str | Ruleset,
+    limit: Limit,
+    *,
+    observation: str = "board",
+    rounds: Rounds = 1,
+    gumbel: bool = False,
+    margin_share: float = 0.0,
+    **options: Unpack[NamedAgentOptions],
+) -> Agent:
+    """Make an agent that searches with your network, by :func:`mancala_env.search.puct`.
+
+    >>> import numpy as np
+    >>> from mancala_env import agents, evaluation, search
+    >>> def evaluate(observations, legal):  # of N positions: a network that knows nothing
+    ...     return np.zeros(legal.shape), np.zeros(len(legal))
+    >>> agent = agents.from_network(evaluate, "leyla", search.Limit(simulations=50), seed=1)
+    >>> evaluation.play_matches(agent, "random", "leyla", games=40, seed=1).win_rate > 0.6
+    True
+
+    Args:
+        evaluate: Your network; see :data:`mancala_env.search.EvaluateObservations`. It must depend only on
+            its arguments.
+        ruleset: Ruleset name, or a ruleset.
+        limit: Simulations or seconds for each position, such as ``Limit(simulations=100)``.
+        observation: One of ``mancala_env.observations.KINDS``.
+        rounds: Number of rounds in an episode, which determines A. The agent also plays longer matches:
+            where the network knows no legal action, it counts seeds.
+        gumbel: Whether to select actions at the root by sequential halving.
+        margin_share: Weight of the margin in the values, 0 to 1; see :class:`mancala_env.search.PuctOptions`.
+        options: ``name``, ``seed`` and ``num_threads``; see :class:`NamedAgentOptions`.
+
+    Raises:
+        InvalidArgument: An argument is invalid. During play: the network returned other shapes, or NaN.
+        InvalidRuleset: The ruleset is unknown.
+    """
+    from mancala_env.agents.user_network import NetworkAgent  # with the kernels of the search
+
+    if not callable(evaluate):
+        raise InvalidArgument(f"from_network takes a function of observations and masks, not {evaluate!r}")
+    settings: dict[str, Any] = dict(options)
+    given = settings.pop("name", None) or str(getattr(evaluate, "__name__", type(evaluate).__name__))
+    name = _checked_name(given)
+    observer = Observer(ruleset, observation, lookup(ruleset).num_actions(rounds))
+    agent = NetworkAgent(observer, evaluate, limit, gumbel, margin_share, spec=name, **settings)
+    agent.filed_as = f"own:{name}"
     return agent
 
 

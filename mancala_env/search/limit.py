@@ -1,27 +1,108 @@
-"""Limits of the search of one position: steps such as ``6``, or a time such as ``0.1s``."""
+"""Limits of the search of one position, such as a time or a number of simulations."""
 
-import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
+from mancala_env._util.checks import whole
+from mancala_env.errors import InvalidArgument
+
 MOST_TURNS = 99
-"""Largest depth in a spec."""
+"""Largest depth."""
 MOST_SIMULATIONS = 10_000_000
-"""Largest number of simulations in a spec."""
+"""Largest number of simulations."""
 
 
-class Budget(NamedTuple):
-    """Limit of the search of one position, in turns of depth or in simulations, or in seconds.
+@dataclass(frozen=True)
+class Limit:
+    """Limit of the search of one position. With a time or nodes as well, the search ends at the first limit.
 
-    With a time limit, `steps` is the largest possible number. Otherwise `seconds` is infinite.
+    The text of a limit is the part of a spec after the colon.
+
+    >>> str(Limit(depth=6)), str(Limit(simulations=1000)), str(Limit(seconds=0.1))
+    ('6', '1000', '0.1s')
+    >>> str(Limit(depth=6, seconds=0.1)), str(Limit(nodes=5000))
+    ('6+0.1s', '5000nodes')
+
+    Attributes:
+        seconds: Time in seconds, more than 0, for every search.
+        depth: Depth in turns, 1 to 99, for minimax.
+        simulations: Number of simulations, 1 to 10,000,000, for tree searches.
+        nodes: Number of turns that the search plays, at least 1, for minimax. The search may exceed it by
+            about 200 turns.
+
+    Raises:
+        InvalidArgument: A number is out of range, no limit is given, or both depth and simulations are.
     """
 
-    steps: int
-    seconds: float = math.inf
+    seconds: float | None = None
+    depth: int | None = None
+    simulations: int | None = None
+    nodes: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        if not self.given:
+            raise InvalidArgument("Limit() is empty; give a limit, such as Limit(simulations=100)")
+        if self.depth is not None and self.simulations is not None:
+            raise InvalidArgument(
+                f"Limit(depth={self.depth!r}, simulations={self.simulations!r}) fits no search: minimax has "
+                "a depth, tree searches have simulations; give one of them"
+            )
+        if self.seconds is not None:
+            is_number = isinstance(self.seconds, int | float | np.number) and not isinstance(
+                self.seconds, bool
+            )
+            if not is_number or not 0 < self.seconds < float("inf"):
+                raise InvalidArgument(f"seconds must be a finite number of more than 0, not {self.seconds!r}")
+        for name, most in (("depth", MOST_TURNS), ("simulations", MOST_SIMULATIONS), ("nodes", None)):
+            if (value := getattr(self, name)) is not None:
+                whole(name, value, 1, most)
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """Names of the limits that are given."""
+        return tuple(each.name for each in fields(self) if getattr(self, each.name) is not None)
+
+    @property
+    def max_depth(self) -> int:
+        """The depth, or the largest possible one."""
+        return MOST_TURNS if self.depth is None else self.depth
+
+    @property
+    def max_simulations(self) -> int:
+        """The number of simulations, or the largest possible one."""
+        return MOST_SIMULATIONS if self.simulations is None else self.simulations
+
+    @property
+    def max_seconds(self) -> float:
+        """The time in seconds, or infinity."""
+        return float("inf") if self.seconds is None else self.seconds
+
+    def __repr__(self) -> str:
+        """Return the limit with the given numbers only."""
+        return f"Limit({', '.join(f'{name}={getattr(self, name)!r}' for name in self.given)})"
 
     def __str__(self) -> str:
-        """Return the text of the limit in a spec."""
-        if math.isinf(self.seconds):
-            return str(self.steps)
-        return np.format_float_positional(self.seconds, trim="-") + "s"
+        """Return the text in a spec; + joins several limits."""
+        texts = [str(each) for each in (self.depth, self.simulations) if each is not None]
+        if self.nodes is not None:
+            texts.append(f"{self.nodes}nodes")
+        if self.seconds is not None:
+            texts.append(np.format_float_positional(self.seconds, trim="-") + "s")
+        return "+".join(texts)
+
+
+def check_limit(limit: Any, allowed: Sequence[str], search: str) -> Limit:
+    """Return a limit if a search can keep it: if it gives `allowed` numbers only.
+
+    Raises:
+        InvalidArgument: It is not a Limit, or the search cannot keep it.
+    """
+    if not isinstance(limit, Limit):
+        raise InvalidArgument(f"limit must be a Limit, such as Limit({allowed[0]}=10), not {limit!r}")
+    if wrong := [name for name in limit.given if name not in allowed]:
+        raise InvalidArgument(f"{search} takes {' or '.join(allowed)}, not {wrong[0]}: {limit!r}")
+    return limit

@@ -12,7 +12,7 @@ from typing import Any
 
 from mancala_env.engine.jit.pace import Pace
 from mancala_env.engine.jit.threads import run_in_slices
-from mancala_env.search.limit import Budget
+from mancala_env.search.limit import Limit
 
 ACTIVE = 0
 """Column of every search's progress: 1 while a game's search is under way."""
@@ -35,7 +35,7 @@ class PiecewiseSearch:
     def run(
         self,
         num_games: int,
-        limit: Budget,
+        limit: Limit,
         num_threads: int,
         search_piece: Callable[[Any, int, int, int], int],
     ) -> None:
@@ -46,7 +46,8 @@ class PiecewiseSearch:
         current game, or the index after the last game when all are done.
         """
         is_cancelled = Event()
-        is_timed = not math.isinf(limit.seconds)
+        is_timed = limit.seconds is not None
+        is_divided = is_timed or limit.nodes is not None
 
         def search_slice(start: int, stop: int) -> None:
             try:
@@ -55,15 +56,18 @@ class PiecewiseSearch:
                 memory = self._new_memory()
             most = self._largest_piece
             pace = Pace(max(1, most // 100) if is_timed else most, most)
-            # Each game has a time of its own, so timed games are searched one by one.
-            runs = [(b, b + 1) for b in range(start, stop)] if is_timed else [(start, stop)]
+            # Each game has a limit of its own, so games with a time or nodes are searched one by one.
+            runs = [(b, b + 1) for b in range(start, stop)] if is_divided else [(start, stop)]
             for first, last in runs:
                 memory.progress[ACTIVE] = 0  # an interrupted search may have left it set
-                b = first
+                b, left = first, math.inf if limit.nodes is None else limit.nodes
                 started = perf_counter()
-                deadline = started + limit.seconds
-                while b < last and not is_cancelled.is_set():
-                    b = search_piece(memory, b, last, pace.piece)
+                deadline = started + limit.max_seconds
+                while b < last and left > 0 and not is_cancelled.is_set():
+                    # The smallest piece is enough for one turn of depth, so every search has an action.
+                    piece = int(max(most // 100, min(pace.piece, left)))
+                    b = search_piece(memory, b, last, piece)
+                    left -= piece
                     if is_timed:
                         now = perf_counter()
                         if now >= deadline:

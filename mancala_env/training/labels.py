@@ -13,7 +13,7 @@ import torch
 from stable_baselines3.common.logger import Logger
 from torch import Tensor, nn
 
-from mancala_env.search.puct import reward_of
+from mancala_env.search.tree_search import reward_of
 from mancala_env.training.config import TrainConfig
 from mancala_env.training.distillation import boltzmann_targets, losses
 from mancala_env.training.expert_labels import agreement, expert

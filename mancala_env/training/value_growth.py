@@ -42,7 +42,7 @@ from mancala_env.evaluation.matches import MatchResult, play_openings
 from mancala_env.networks.value import ValueWeights
 from mancala_env.networks.value_files import ValueFile, ruleset_of
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.search.limit import MOST_TURNS, Budget
+from mancala_env.search.limit import MOST_TURNS, Limit
 from mancala_env.training import progress_bar
 from mancala_env.training.run_folder import write_atomically
 from mancala_env.training.value_fit import Played, fit, play, training_openings
@@ -96,7 +96,7 @@ def searcher(ruleset: Ruleset, depth: int, weights: ValueWeights | None, seed: i
     """Return a minimax agent with a value network at its leaves; None evaluates leaves by the count."""
     network = None if weights is None else weights.packed()
     name = f"minimax:{depth}" if weights is None else f"value+minimax:{depth}"
-    return MinimaxAgent(ruleset, Budget(depth), spec=name, seed=seed, network=network)
+    return MinimaxAgent(ruleset, Limit(depth=depth), spec=name, seed=seed, network=network)
 
 
 def targets(played: Played, later: float = _LATER) -> np.ndarray:

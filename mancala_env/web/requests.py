@@ -5,7 +5,6 @@ A request is a JSON object with a whole number ``id``, repeated in every answer,
 """
 
 import json
-import math
 import re
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -17,7 +16,7 @@ from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 
 _MOST_ID = 2**53
-# A kind of agent and a budget; paths of files do not match.
+# A kind of agent and a limit; paths of files do not match.
 _PLAIN_SPEC = re.compile(r"[a-z+]{1,20}(:[0-9.]{1,12}s?)?")
 _DIALS = {field.name for field in fields(Ruleset)}
 
@@ -154,19 +153,19 @@ def _checkpoint(folder: Path | None, name: Any) -> Path:
 
 
 def _within(spec: Spec, limits: Limits) -> Spec:
-    """Check that a spec keeps the limits; return it with a time limit if it is a search without a budget."""
-    budget, seconds = spec.budget, f"{limits.seconds:g}"
+    """Check that a spec keeps the limits; return it with a time limit if it is a search without a limit."""
+    limit, seconds = spec.limit, f"{limits.seconds:g}"
     if spec.runs_code:
         raise BadRequest(f"agent {spec.kind!r} is not available to pages, because it runs code")
-    if budget is None:
+    if limit is None:
         is_unlimited = spec.kind in ("perfect", "perfect+traps")
         return Spec.parse(f"{spec.kind}:{seconds}s") if is_unlimited else spec
     most = limits.simulations if "mcts" in spec.kind else limits.depth
-    if math.isfinite(budget.seconds):
-        if budget.seconds > limits.seconds:
+    if limit.seconds is not None:
+        if limit.seconds > limits.seconds:
             raise BadRequest(f"agent {str(spec)!r}: the time must be at most {seconds} seconds")
-    elif budget.steps > most:
-        why = f"the budget must be at most {most}, or a time up to {seconds}s"
+    elif (limit.depth or limit.simulations or most + 1) > most:
+        why = f"the limit must be at most {most}, or a time up to {seconds}s"
         raise BadRequest(f"agent {str(spec)!r}: {why}")
     return spec
 

@@ -11,9 +11,10 @@ from boards import finished, position
 from error_checks import raises
 
 from mancala_env import Batch, IllegalMove, Position, Ruleset, agents, rulesets
+from mancala_env.agents import Spec
 from mancala_env.agents.searchers import ILLEGAL, MinimaxAgent, action_values
 from mancala_env.evaluation import play_matches
-from mancala_env.search import piecewise
+from mancala_env.search import Limit, piecewise
 
 EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text(encoding="utf-8"))
 # With this many free seeds, a full-width search reaches the end of the round within a second.
@@ -210,10 +211,24 @@ def test_a_wrong_depth_or_time_is_refused(spec):
 
 
 def test_depth_and_time_are_read():
-    assert minimax(6).budget == (6, float("inf"))
-    assert minimax("0.1s").budget == (99, 0.1)
-    assert minimax(".5s").budget.seconds == 0.5
-    assert minimax("2s").budget.seconds == 2
+    assert minimax(6).limit == Limit(depth=6)
+    assert minimax("0.1s").limit == Limit(seconds=0.1)
+    assert minimax(".5s").limit.seconds == 0.5
+    assert minimax("2s").limit.seconds == 2
+
+
+def test_nodes_limit_a_search_and_it_is_deterministic():
+    games = Batch("layli_goobalay", 3, seed=1, opening_turns=4).games
+    depths = []
+    for nodes in (1, 3000, 100_000):
+        spec = Spec("minimax", Limit(nodes=nodes))
+        agent, again = (agents.make(spec, "layli_goobalay", seed=1) for _ in range(2))
+        assert isinstance(agent, MinimaxAgent)
+        assert agent.act(games).tolist() == again.act(games).tolist()
+        assert (agent.last_nodes <= nodes + 250).all()
+        depths.append(int(agent.last_depth.min()))
+    assert depths[0] >= 1
+    assert depths == sorted(set(depths))
 
 
 def test_more_time_searches_deeper(monkeypatch):
@@ -247,7 +262,7 @@ def test_an_interrupted_search_leaves_no_trace():
     for _ in range(3):  # each search stops within a depth
         agent.choose(game)
     other = reached("layli_goobalay", 9, seed=2)
-    agent.budget = piecewise.Budget(4, float("inf"))
+    agent.limit = Limit(depth=4)
     assert (agent.action_values(other.games)[0] == plain_values(other, 4, 6)).all()
 
 

@@ -14,6 +14,7 @@ from mancala_env import Batch, IllegalMove, Position, agents
 from mancala_env.agents.network import PolicyMctsAgent
 from mancala_env.evaluation import play_matches
 from mancala_env.networks.checkpoint import InvalidCheckpoint
+from mancala_env.search.tree_growth import Guide
 
 EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text(encoding="utf-8"))
 EVALUATORS = ("policy", "value network")
@@ -123,7 +124,7 @@ def test_what_lies_behind_the_networks_actions_is_not_read(tmp_path, monkeypatch
         logits[: 6 * len(games)] = np.tile(np.arange(6), len(games))
         return logits[: 6 * len(games)].reshape(-1, 6), np.zeros(len(games), np.float32)
 
-    monkeypatch.setattr(agent, "evaluate", evaluate)
+    monkeypatch.setattr(agent, "guide", Guide(None, evaluate, 0.0))
     liked = [int(np.flatnonzero(legal[row, :6])[-1]) for row in rows]
     assert [agent.act(batch.games[[row]])[0] for row in rows] == liked
 
@@ -141,7 +142,8 @@ def test_positions_that_the_network_does_not_know_are_searched_all_the_same(tmp_
             alone.act(batch.games[[row]])
         counts = Position.from_games("gabata_i", batch.games, int(row)).counts
         lead = int(counts[batch.player[row]]) - int(counts[1 - batch.player[row]])
-        assert agent.evaluate(batch.games[[row]])[1] == pytest.approx(np.tanh(lead / 6), abs=1e-6)
+        assert agent.guide.evaluate is not None
+        assert agent.guide.evaluate(batch.games[[row]])[1] == pytest.approx(np.tanh(lead / 6), abs=1e-6)
     actions = agent.act(batch.games)
     assert (batch.legal_mask[np.arange(60), actions] == 1).all()
 

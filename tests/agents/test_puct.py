@@ -7,8 +7,10 @@ import pytest
 
 from mancala_env import Batch, Position, agents
 from mancala_env.agents.searchers import PuctAgent
-from mancala_env.search import puct
-from mancala_env.search.limit import Budget
+from mancala_env.engine.state import encode
+from mancala_env.search import Limit, tree_growth
+from mancala_env.search.tree_growth import Guide, grow_trees
+from mancala_env.search.tree_search import _IN_FLIGHT, _UNVISITED_PENALTY, SearchTrees
 from mancala_env.search.uct import COUNT, FIRST, HOLE, VALUE, VISITS
 
 
@@ -17,8 +19,7 @@ class Leaning(PuctAgent):
 
     def __init__(self, ruleset: str, simulations: int) -> None:
         super().__init__(ruleset, spec=f"leaning:{simulations}", seed=1, num_threads=1)
-        self.budget = Budget(simulations)
-        self._network, self._margin_share = None, 0.0
+        self.limit, self.guide = Limit(simulations=simulations), Guide(None, self.evaluate, 0.0)
 
     def evaluate(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         logits = np.tile(np.linspace(0.5, -0.5, self.ruleset.row_width), (len(games), 1))
@@ -40,6 +41,12 @@ def searcher(kind: str, ruleset: str, simulations: int) -> PuctAgent:
     return agent
 
 
+def trees_of(agent: PuctAgent, games: np.ndarray) -> tuple[SearchTrees, np.ndarray]:
+    """Search games and return the trees and the number of simulations of each."""
+    done = np.zeros(len(games), np.int64)
+    return grow_trees(encode(agent.ruleset), games.copy(), agent.limit, agent.guide, done), done
+
+
 @pytest.mark.parametrize("kind", ["evaluate", "value network"])
 @pytest.mark.parametrize("simulations", [1, 7, 300])
 @pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla", "gabata_five_holes"])
@@ -47,10 +54,9 @@ def test_after_a_search_every_simulation_has_come_back(kind: str, simulations: i
     batch = Batch(ruleset, 5, seed=2, opening_turns=6)
     num_games = len(batch.games)
     agent = searcher(kind, ruleset, simulations)
-    ((_, trees),) = agent._search_all(batch.games)
-    done = agent.last_simulations
+    trees, done = trees_of(agent, batch.games)
     assert (done > 0).all()
-    assert (trees.tree[:, puct._IN_FLIGHT] == 0).all()
+    assert (trees.tree[:, _IN_FLIGHT] == 0).all()
     assert (trees.tree[:num_games, VISITS] == done).all()
     inner = np.flatnonzero(trees.tree[:, COUNT])
     assert len(inner) >= num_games
@@ -92,9 +98,7 @@ def plain_search(agent: Leaning, game: Position, simulations: int) -> dict[int, 
         for action, chance in zip(legal, chances / chances.sum(), strict=True):
             after = leaf.game.copy()
             after.play(action)
-            leaf.children[action] = _Node(
-                after, float(chance), max(float(value) - puct._UNVISITED_PENALTY, -1.0)
-            )
+            leaf.children[action] = _Node(after, float(chance), max(float(value) - _UNVISITED_PENALTY, -1.0))
         south = float(value) if leaf.game.player == 0 else -float(value)
         for parent, node in zip([None, *line], line, strict=False):
             node.visits += 1
@@ -106,11 +110,11 @@ def plain_search(agent: Leaning, game: Position, simulations: int) -> dict[int, 
 
 @pytest.mark.parametrize("simulations", [1, 5, 40, 150])
 def test_one_simulation_at_a_time_is_the_plain_search(monkeypatch, simulations: int) -> None:
-    monkeypatch.setattr(puct, "_VISITS_PER_FLIGHT", 10**9)
+    monkeypatch.setattr(tree_growth, "_VISITS_PER_FLIGHT", 10**9)
     for seed in range(4):
         batch = Batch("layli_goobalay", 1, seed=seed, opening_turns=4)
         agent = Leaning("layli_goobalay", simulations)
-        ((_, trees),) = agent._search_all(batch.games)
+        trees, _ = trees_of(agent, batch.games)
         first, count = int(trees.tree[0, FIRST]), int(trees.tree[0, COUNT])
         game = Position.from_games("layli_goobalay", batch.games)
         wanted = plain_search(agent, game, simulations)

@@ -17,26 +17,28 @@ from mancala_env.agents import InvalidSpec, Spec
 from mancala_env.agents.scripted import RandomAgent
 from mancala_env.evaluation import round_robin
 from mancala_env.evaluation.round_robin import entrant
-from mancala_env.search.limit import Budget
+from mancala_env.search import Limit
 
 
 @pytest.mark.parametrize(
     ("text", "spec"),
     [
         ("random", Spec("random")),
-        ("minimax:6", Spec("minimax", Budget(6))),
-        ("minimax:0.1s", Spec("minimax", Budget(99, 0.1))),
-        ("mcts:1000", Spec("mcts", Budget(1000))),
+        ("minimax:6", Spec("minimax", Limit(depth=6))),
+        ("minimax:0.1s", Spec("minimax", Limit(seconds=0.1))),
+        ("minimax:6+0.1s", Spec("minimax", Limit(depth=6, seconds=0.1))),
+        ("minimax:5000nodes", Spec("minimax", Limit(nodes=5000))),
+        ("mcts:1000", Spec("mcts", Limit(simulations=1000))),
         ("perfect", Spec("perfect")),
-        ("perfect:0.5s", Spec("perfect", Budget(0, 0.5))),
+        ("perfect:0.5s", Spec("perfect", Limit(seconds=0.5))),
         ("perfect+traps", Spec("perfect+traps")),
-        ("perfect+traps:0.5s", Spec("perfect+traps", Budget(0, 0.5))),
-        ("perfect:0.5s:n.safetensors", Spec("perfect", Budget(0, 0.5), network="n.safetensors")),
+        ("perfect+traps:0.5s", Spec("perfect+traps", Limit(seconds=0.5))),
+        ("perfect:0.5s:n.safetensors", Spec("perfect", Limit(seconds=0.5), network="n.safetensors")),
         ("run/final.zip", Spec("checkpoint", checkpoint="run/final.zip")),
         ("sample:run/final.zip", Spec("sample", checkpoint="run/final.zip")),
         ("sample:C:/run/final.zip", Spec("sample", checkpoint="C:/run/final.zip")),
-        ("policy+minimax:6:a:b.zip", Spec("policy+minimax", Budget(6), "a:b.zip")),
-        ("policy+mcts:0.02s:x.zip", Spec("policy+mcts", Budget(10_000_000, 0.02), "x.zip")),
+        ("policy+minimax:6:a:b.zip", Spec("policy+minimax", Limit(depth=6), "a:b.zip")),
+        ("policy+mcts:0.02s:x.zip", Spec("policy+mcts", Limit(seconds=0.02), "x.zip")),
         ("python:mine.py:make", Spec("python", source="mine.py", function="make")),
         ("python:C:/mine.py:make", Spec("python", source="C:/mine.py", function="make")),
     ],
@@ -51,7 +53,7 @@ def test_a_time_is_written_in_one_way():
     assert str(Spec.parse("minimax:.10s")) == "minimax:0.1s"
     assert str(Spec.parse("minimax:0.00001s")) == "minimax:0.00001s"
     assert str(Spec.parse("mcts:2.s")) == "mcts:2s"
-    assert math.isinf(Budget(6).seconds)
+    assert math.isinf(Limit(depth=6).max_seconds)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +63,9 @@ def test_a_time_is_written_in_one_way():
         ("minimax", "minimax:DEPTH"),
         ("minimax:", ["DEPTH", 99, "''"]),
         ("minimax:0", "DEPTH"),
+        ("minimax:6+7", ["DEPTH", "'6+7'"]),
+        ("minimax:6+", ["DEPTH", "'6+'"]),
+        ("mcts:5nodes", ["SIMULATIONS", "'5nodes'"]),
         ("minimax:100", 99),
         ("minimax:٣", "DEPTH"),
         ("minimax:0s", "DEPTH"),
@@ -155,7 +160,7 @@ def test_an_agent_is_filed_as_the_file_that_it_was_made_of(tmp_path):
 
 
 def test_a_spec_is_made_as_a_text_is():
-    assert agents.make(Spec("minimax", Budget(3)), "leyla").spec == "minimax:3"
+    assert agents.make(Spec("minimax", Limit(depth=3)), "leyla").spec == "minimax:3"
 
 
 def imported(module: Path) -> set[str]:

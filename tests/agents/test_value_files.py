@@ -23,7 +23,7 @@ from mancala_env.networks import value_files as value_file
 from mancala_env.networks.value import InvalidValueNetwork, position_values
 from mancala_env.networks.value_files import NoValueNetwork, ValueFile, read_for, read_value_file
 from mancala_env.rulesets import Ruleset
-from mancala_env.search import puct
+from mancala_env.search import tree_growth
 
 LAYLI = rulesets.lookup("layli_goobalay")
 # Rulesets of written sources (RULES 6). Those of Ludii may have a network too.
@@ -103,7 +103,7 @@ def test_large_trees_are_searched_one_at_a_time_and_stop_growing(monkeypatch: py
     def at_once(budget: str, kind: str = "value+mcts") -> int:
         agent = agents.make(f"{kind}:{budget}", LAYLI)
         assert isinstance(agent, PuctAgent)
-        slices = puct.slices(600, LAYLI.row_width, agent.budget, agent._guide)
+        slices = tree_growth.slices(600, LAYLI.row_width, agent.limit, agent.guide)
         sizes = [some.stop - some.start for some in slices]
         assert sum(sizes) >= 600
         return max(sizes)
@@ -112,7 +112,7 @@ def test_large_trees_are_searched_one_at_a_time_and_stop_growing(monkeypatch: py
     assert 1 < at_once("0.05s") < 256
     assert at_once("10000000") == at_once("30s") == 1
     assert at_once("0.1s", "policy+mcts") > 100  # torch judges many positions at once
-    monkeypatch.setattr(puct, "MAX_NODES", 100_000)
+    monkeypatch.setattr(tree_growth, "MAX_NODES", 100_000)
     agent = agents.make("value+mcts:100000", LAYLI, seed=1)
     assert isinstance(agent, PuctAgent)
     assert agent.choose(Position(LAYLI)) in Position(LAYLI).legal_actions

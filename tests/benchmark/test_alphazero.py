@@ -8,15 +8,18 @@ import numpy as np
 import pytest
 import torch
 
-from mancala_env import Batch, Position, agents, rulesets
+from mancala_env import Batch, Position, agents, rulesets, search
 from mancala_env.agents.network import CheckpointAgent
 from mancala_env.benchmark import TASKS, LearningBudget, limit_of_steps, read_entry
 from mancala_env.engine.holdout import rows_in_set, rows_to_learn
-from mancala_env.engine.state import PLAYER_COLUMN, SOUTH, unpack
+from mancala_env.engine.state import PLAYER_COLUMN, SOUTH, encode, unpack
 from mancala_env.evaluation.matches import play_matches
 from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.observations import Observer, games_from
-from mancala_env.search.puct import SearchTrees, grow_trees
+from mancala_env.search.network_search import guide_of
+from mancala_env.search.root_noise import RootNoise
+from mancala_env.search.tree_growth import grow_trees
+from mancala_env.search.tree_search import SearchTrees
 from mancala_env.search.uct import COUNT, FIRST, HIGH, LOW, VISITS
 from mancala_env.solver import Solver
 
@@ -32,9 +35,11 @@ def network_of(ruleset: rulesets.Ruleset, kind: Any = "afterstates", seed: int =
     return build_network(ruleset, ruleset.row_width, size)
 
 
-def search_of(ruleset: rulesets.Ruleset, simulations: int) -> Any:
-    """A search with a network that has learned nothing."""
-    return alphazero.NetworkSearch(Observer(ruleset, "afterstates"), network_of(ruleset), simulations)
+def searched(ruleset: rulesets.Ruleset, games: np.ndarray, simulations: int, **options: Any) -> Any:
+    """Search with a network that has learned nothing, as the entry does."""
+    given: dict[str, Any] = {"observation": "afterstates", "num_threads": 1, "seed": 1} | options
+    evaluate = given.pop("evaluate", None) or alphazero.evaluator(network_of(ruleset))
+    return search.puct(ruleset, games, evaluate, search.Limit(simulations=simulations), **given)
 
 
 def games_of(ruleset: rulesets.Ruleset, count: int, turns: int, seed: int = 1) -> np.ndarray:
@@ -55,12 +60,10 @@ def moves_twice(ruleset: rulesets.Ruleset, games: np.ndarray, b: int) -> bool:
     return False
 
 
-class AlwaysSouth(alphazero.NetworkSearch):
-    """Every position is a reward of 0.5 to South."""
-
-    def evaluate(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        logits, _ = super().evaluate(games)
-        return logits, np.where(games[:, PLAYER_COLUMN] == SOUTH, 0.5, -0.5).astype(np.float32)
+def always_south(seen: np.ndarray, is_legal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Every position, observed as "board", is a reward of 0.5 to South."""
+    is_south = seen[:, Observer(GABATA).parts["south"].start] == 1
+    return np.zeros(is_legal.shape), np.where(is_south, 0.5, -0.5)
 
 
 def test_values_change_sign_with_the_player_and_not_with_the_turn() -> None:
@@ -71,14 +74,13 @@ def test_values_change_sign_with_the_player_and_not_with_the_turn() -> None:
     games = games_of(GABATA, 900, 30)
     rows = [b for b in range(len(games)) if moves_twice(GABATA, games, b)]
     games = games[rows]
-    plain = search_of(GABATA, 60)
-    search = AlwaysSouth(plain.observer, plain.network, 60)
-    found = search.search(games, GABATA.row_width)
+    found = searched(GABATA, games, 60, evaluate=always_south, observation="board")
     players = games[:, PLAYER_COLUMN]
     # The value of a turn that ends the round is exact. So only trees without such a turn count, and only if
     # both players may still win.
     simulations = np.zeros(len(games), np.int64)
-    forest = grow_trees(search._rules, games, search.budget, search._guide, simulations)
+    guide = guide_of(always_south, Observer(GABATA), 0.0, 1)
+    forest = grow_trees(encode(GABATA), games, search.Limit(simulations=60), guide, simulations)
     is_open = np.array([not sees_an_end(forest, b) for b in range(len(games))])
     roots = forest.tree[: len(games)]
     is_open &= (roots[:, LOW] < 0) & (roots[:, HIGH] > 0)
@@ -109,10 +111,9 @@ def test_what_is_proven_is_worth_what_perfect_play_finds() -> None:
     choices = [len(Position.from_games(GABATA, games, b).legal_actions) for b in range(len(games))]
     games = games[np.array(choices) > 1][:80]
     solver = Solver(GABATA)
-    search = search_of(GABATA, 1500)
-    found = search.search(games, GABATA.row_width)
+    found = searched(GABATA, games, 1500)
     looked_at = twice = 0
-    for b in np.flatnonzero(search.last_simulations < 1500):  # the others are not proven
+    for b in np.flatnonzero(found.simulations < 1500):  # the others are not proven
         position = Position.from_games(GABATA, games, b)
         player, stores = position.player, position.stores
         lead = stores[player] - stores[1 - player]  # the solver counts stores from zero
@@ -128,42 +129,45 @@ def test_what_is_proven_is_worth_what_perfect_play_finds() -> None:
 
 def test_a_policy_is_the_share_of_the_simulations_of_each_legal_action() -> None:
     games = games_of(LAYLI, 50, 6)
-    search = search_of(LAYLI, 40)
-    found = search.search(games, LAYLI.row_width)
+    found = searched(LAYLI, games, 40)
     np.testing.assert_allclose(found.policy.sum(axis=1), 1, atol=1e-6)
     for b in range(50):
         legal = Position.from_games(LAYLI, games, b).legal_actions
         assert set(np.flatnonzero(found.policy[b])) <= set(legal)
     assert np.all(np.abs(found.values) <= 1)
-    again = search.search(games[7:8], LAYLI.row_width)
+    again = searched(LAYLI, games[7:8], 40)
     np.testing.assert_array_equal(again.policy[0], found.policy[7])
     assert again.values[0] == pytest.approx(found.values[7], abs=1e-5), "alone as among others"
     is_clear = np.sort(found.policy)[:, -1] > np.sort(found.policy)[:, -2]
-    np.testing.assert_array_equal(search.act(games)[is_clear], found.policy.argmax(axis=1)[is_clear])
+    np.testing.assert_array_equal(found.actions[is_clear], found.policy.argmax(axis=1)[is_clear])
 
 
-def test_noise_leads_the_search_where_the_policy_would_not_go() -> None:
+def test_noise_leads_the_search_where_the_policy_would_not_go(monkeypatch: pytest.MonkeyPatch) -> None:
     games = games_of(LAYLI, 40, 4)
     games = games[[len(Position.from_games(LAYLI, games, b).legal_actions) > 2 for b in range(40)]]
-    search, draws = search_of(LAYLI, 16), np.zeros((len(games), LAYLI.num_holes))
+    draws = np.zeros((len(games), LAYLI.num_holes))
     draws[:, 1] = 3.0  # the second legal action of each
-    plain = search.search(games, 6)
+    monkeypatch.setattr(RootNoise, "draws", lambda self, num_legal, count: draws)
+    plain = searched(LAYLI, games, 16)
     for share, changes in ((0.0, False), (1.0, True)):
-        found = search.search(games, 6, draws, share)
+        found = searched(LAYLI, games, 16, noise=share)
         assert np.array_equal(found.policy, plain.policy) != changes
     second = [Position.from_games(LAYLI, games, b).legal_actions[1] for b in range(len(games))]
     assert found.policy[np.arange(len(games)), second].mean() > 0.9
 
 
 def test_actions_are_drawn_by_their_visits_or_the_most_visited_is_taken() -> None:
-    rng, policy = np.random.default_rng(1), np.tile([0.5, 0.0, 0.3, 0.2], (20_000, 1))
-    for is_sampled, wanted in ((True, policy[0]), (False, [1, 0, 0, 0])):
-        actions = alphazero.choose(policy, np.full(len(policy), is_sampled), rng)
-        np.testing.assert_allclose(np.bincount(actions, minlength=4) / len(policy), wanted, atol=0.015)
-    even = np.tile([0.0, 0.5, 0.5], (4000, 1))
-    counts = np.bincount(alphazero.choose(even, np.zeros(4000, np.bool_), rng), minlength=3)
-    assert counts[0] == 0
-    assert abs(counts[1] - 2000) < 200, "at random among equals"
+    games = np.repeat(Position(LAYLI).games, 8000, axis=0)
+    is_sampled = np.arange(8000) < 4000
+    found = searched(LAYLI, games, 16, temperature=is_sampled.astype(float))
+    policy, drawn = found.policy[0], np.bincount(found.actions[is_sampled], minlength=6) / 4000
+    np.testing.assert_allclose(drawn, policy, atol=0.03)
+    assert set(found.actions[~is_sampled].tolist()) <= set(np.flatnonzero(policy == policy.max()).tolist())
+    even = searched(LAYLI, games, 13, evaluate=lambda seen, legal: (0.0 * legal, np.zeros(len(legal))))
+    counts = np.bincount(even.actions, minlength=6)
+    tied = counts[even.policy[0] == even.policy[0].max()]
+    assert len(tied) > 1
+    assert tied.max() - tied.min() < 400, "at random among equals"
 
 
 @pytest.mark.parametrize("ruleset", [GABATA, LAYLI], ids=lambda ruleset: ruleset.name)
@@ -172,7 +176,6 @@ def test_finished_games_are_learned_from_with_their_outcome(ruleset, monkeypatch
     monkeypatch.setattr(alphazero, "SEARCH_SHARE", 0.0)
     monkeypatch.setattr(alphazero, "SIMULATIONS", 2)
     selfplay = alphazero.SelfPlay(ruleset, "board", network_of(ruleset, "board"), 16, seed=1)
-    selfplay.search.budget = alphazero.Budget(2)
     batch, replay, wanted, under_way, num_held_out = selfplay.batch, selfplay.replay, [], {}, 0
     for _ in range(60):
         before, players = batch.games.copy(), batch.player.copy()
@@ -236,13 +239,13 @@ def test_a_short_run_learns_and_repeats_bit_for_bit(tmp_path: Path, monkeypatch)
 
 def test_prepare_compiles_the_search_and_learns(monkeypatch: pytest.MonkeyPatch) -> None:
     ran = []
-    for name in ("fit", "choose"):
-        whole = getattr(alphazero, name)
+    for owner, name in ((alphazero, "fit"), (search, "puct")):
+        whole = getattr(owner, name)
 
-        def noted(*words, whole=whole, name=name):
+        def noted(*words, whole=whole, name=name, **options):
             ran.append(name)
-            return whole(*words)
+            return whole(*words, **options)
 
-        monkeypatch.setattr(alphazero, name, noted)
+        monkeypatch.setattr(owner, name, noted, raising=False)
     ENTRY.prepare(TASKS["anything"], LAYLI)
-    assert set(ran) == {"fit", "choose"}
+    assert set(ran) == {"fit", "puct"}

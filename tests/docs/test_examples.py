@@ -12,8 +12,22 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
 # Optional libraries. AgileRL conflicts with the others here: `nox -s agilerl` runs its example.
-NEEDS = {"with_agilerl": "agilerl", "with_rllib": "ray", "jax_mctx": "mctx"}
-MOST_LINES = {"sb3_self_play": 60, "batch_a2c": 80, "jax_mctx": 100}  # the others have 40
+NEEDS = {
+    "with_agilerl": "agilerl",
+    "with_rllib": "ray",
+    "jax_mctx": "mctx",
+    "search_jax": "jax",
+    "search_onnx": "onnxruntime",
+}
+MOST_LINES = {  # the others have 40
+    "alphazero": 150,
+    "batch_a2c": 80,
+    "jax_mctx": 100,
+    "sb3_self_play": 60,
+    "search_jax": 60,
+    "search_onnx": 60,
+    "search_torch": 60,
+}
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
@@ -37,7 +51,8 @@ def test_an_example_trains_and_is_evaluated(example, tmp_path):
         timeout=300,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    assert re.search(r"^[\d,]+ steps/s$", done.stdout, re.MULTILINE)
+    unit = "simulations" if example.stem.startswith("search") else "steps"
+    assert re.search(rf"^[\d,]+ {unit}/s$", done.stdout, re.MULTILINE)
     rates = dict(re.findall(r"^(random|greedy) (\d\.\d+)$", done.stdout, re.MULTILINE))
     assert rates.keys() == {"random", "greedy"}
     assert all(0 < float(rate) < 1 for rate in rates.values())

@@ -18,7 +18,7 @@ from mancala_env.engine.state import encode
 from mancala_env.networks.value import NUM_CODES, NUM_UNITS, UNIT, ValueWeights
 from mancala_env.networks.value_files import ValueFile
 from mancala_env.rulesets import CHOICES
-from mancala_env.search.limit import Budget
+from mancala_env.search.limit import Limit
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 _CHOICES = {
@@ -146,9 +146,9 @@ def _searches(ruleset: Ruleset, rng: np.random.Generator, positions: int) -> dic
         rng.normal(size=1).astype(np.float32),
     )
     depth = 6 if ruleset.row_width < 8 else 4
-    plain = MinimaxAgent(ruleset, Budget(depth), spec="", num_threads=1)
-    judged = MinimaxAgent(ruleset, Budget(4), spec="", num_threads=1, network=weights.packed())
-    mcts = MctsAgent(ruleset, Budget(200), spec="", num_threads=1)
+    plain = MinimaxAgent(ruleset, Limit(depth=depth), spec="", num_threads=1)
+    judged = MinimaxAgent(ruleset, Limit(depth=4), spec="", num_threads=1, network=weights.packed())
+    mcts = MctsAgent(ruleset, Limit(simulations=200), spec="", num_threads=1)
     greedy = GreedyAgent(ruleset, spec="", num_threads=1)
     for agent in (plain, judged, mcts, greedy):
         _Seeds(agent, seed)

@@ -16,7 +16,7 @@ from mancala_env import agents
 from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.rulesets import lookup
-from mancala_env.search.puct import reward_of
+from mancala_env.search.tree_search import reward_of
 from mancala_env.training import run as command
 from mancala_env.training.config import InvalidConfig, read_config
 from mancala_env.training.distillation import boltzmann_targets

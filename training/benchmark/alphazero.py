@@ -22,13 +22,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from mancala_env import Batch, __version__, observations
-from mancala_env.agents.searchers import PuctAgent
+from mancala_env import Batch, __version__, observations, search
 from mancala_env.benchmark import LearningBudget, Point, limit_of_steps
 from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.networks.checkpoint import Identity, as_tensors
 from mancala_env.networks.policy import NetworkConfig, build_network
-from mancala_env.search.limit import Budget
 
 TASKS = ("anything",)
 
@@ -37,7 +35,7 @@ FEWEST_UPDATES = 50  # a small budget gets fewer games, so that it has this many
 TURNS = 8  # of each game between two updates
 OPENING_TURNS = 4  # random turns that start each game
 SIMULATIONS = 16  # of the search for each turn
-NOISE, CONCENTRATION = 0.25, 10.0  # share of a Dirichlet draw in the chances at a root, and its concentration
+NOISE = 0.25  # share of a Dirichlet draw in the priors at a root
 SAMPLED_TURNS = 12  # first turns of a game that are drawn from the visits
 SEARCH_SHARE = 0.5  # of the root's value in a target; the rest is the outcome
 POSITIONS = 100_000  # the latest positions of finished games, to learn from
@@ -47,24 +45,14 @@ MAX_GRAD_NORM = 1.0
 HIDDEN, LAYERS, SEED_LEVELS = 128, 2, 10  # of the network
 
 
-class NetworkSearch(PuctAgent):
-    """The search of policy+mcts, guided by a network in memory."""
+def evaluator(network):
+    """Return the network as a function for :func:`mancala_env.search.puct`."""
 
-    def __init__(self, observer, network, simulations=SIMULATIONS):
-        super().__init__(observer.ruleset, spec=f"policy+mcts:{simulations}", seed=0, num_threads=1)
-        self.observer, self.network = observer, network
-        self.budget = Budget(simulations)
-        self.last_simulations = np.zeros(0, np.int64)
-        self._network, self._margin_share = None, 0.0  # no value network; values are outcomes
-
-    def evaluate(self, games):
-        """Return logits and values of games; see :meth:`PuctAgent.evaluate`."""
-        seen = self.observer.empty(len(games))
-        is_legal = np.empty((len(games), self.observer.num_actions), np.bool_)
-        self.observer.write(games, seen, is_legal, num_threads=1)
+    def evaluate(seen, is_legal):
         with torch.inference_mode():
-            logits, values = self.network(torch.from_numpy(seen), torch.from_numpy(is_legal))
-        return logits.numpy(), values.numpy()
+            return network(torch.from_numpy(seen), torch.from_numpy(is_legal))
+
+    return evaluate
 
 
 class Turn(NamedTuple):
@@ -131,7 +119,7 @@ class SelfPlay:
             ruleset, num_games, seed=seed, num_threads=1, observation=kind, first_player="random",
             opening_turns=OPENING_TURNS, opening_set="training",
         )  # fmt: skip
-        self.search = NetworkSearch(self.batch.observer, network)
+        self.evaluate, self.simulations = evaluator(network), SIMULATIONS
         self._rng = np.random.default_rng(seed)
         self.replay = Replay(self.batch.observer, self._rng)
         self.age = np.zeros(num_games, np.int64)
@@ -141,32 +129,22 @@ class SelfPlay:
         """Search and play one turn of every game; finished games go to the replay."""
         batch, rng = self.batch, self._rng
         is_legal = batch.legal_mask.astype(np.bool_)
-        # Gamma draws over their sum are a Dirichlet draw; the search divides by the sum.
-        shapes = CONCENTRATION / is_legal.sum(axis=1, keepdims=True)
-        draws = rng.gamma(shapes, size=(batch.num_games, batch.ruleset.num_holes))
-        found = self.search.search(batch.games, batch.num_actions, draws, NOISE)
-        actions = choose(found.policy, self.age < SAMPLED_TURNS, rng)
+        found = search.puct(
+            batch.ruleset, batch.games, self.evaluate, search.Limit(simulations=self.simulations),
+            observation=batch.observer.kind, noise=NOISE, seed=rng, num_threads=1,
+            temperature=(self.age < SAMPLED_TURNS).astype(float),
+        )  # fmt: skip
         is_learned = rows_to_learn(batch.ruleset, batch.games)
         seen = batch.observation.copy()
         self._turns.append(Turn(batch.player.copy(), is_learned, seen, is_legal, found.policy, found.values))
         self.age += 1
-        batch.step(actions)
+        batch.step(found.actions)
         for row in np.flatnonzero(batch.done):
             for turn in self._turns[-self.age[row] :]:
                 if turn.is_learned[row]:
                     self.replay.add(turn, row, batch.rewards[row, turn.players[row]])
         self.age[batch.done] = 0
         self._turns = self._turns[len(self._turns) - self.age.max() :]
-
-
-def choose(visits, is_sampled, rng):
-    """Draw actions in proportion to shares of visits, or take a most visited one, at random among equals."""
-    cumulated = visits.cumsum(axis=1, dtype=np.float64)
-    points = rng.random((len(visits), 1)) * cumulated[:, -1:]
-    drawn = (cumulated <= points).sum(axis=1)
-    is_most = visits == visits.max(axis=1, keepdims=True)
-    most = np.where(is_most, rng.random(visits.shape), -1.0).argmax(axis=1)
-    return np.where(is_sampled, drawn, most)
 
 
 def fit(network, optimizer, replay, num_batches):

@@ -9,42 +9,47 @@ Each simulation has four steps:
 4. *Back up*: add the value to every node of the walk.
 
 There are no rollouts. As in :mod:`mancala_env.search.uct`, nodes also hold bounds on the final margin, so
-endgames are proven. A :class:`Guide` evaluates positions in one of two ways:
+endgames are proven. Positions are evaluated in one of two ways:
 
 - A value network (:mod:`mancala_env.networks.value`) evaluates every turn of a position in the kernel, at
   about 700,000 simulations a second. Priors are computed from these values. The policy's priors at the root
   made the play weaker, because the policy is overconfident.
-- A function, such as a torch network, returns logits and values of many positions at once. So all games are
-  searched side by side, and several simulations of a tree run at once. A simulation in flight counts as a
-  lost game ("virtual loss"), so the next simulation takes another path. The number of simulations in flight
-  depends only on the tree. So the search of a game does not depend on the other games.
+- A function of yours, such as a torch network, returns logits and values of many positions at once. So all
+  games are searched side by side, and several simulations of a tree run at once. A simulation in flight
+  counts as a lost game ("virtual loss"), so the next simulation takes another path. The number of simulations
+  in flight depends only on the tree. So the search of a game does not depend on the other games.
 
 Self-play trains on the results of :func:`write_results`: the share of each action, and the value of the
 position. It mixes noise into the priors of the roots, so that every action is explored.
 
-Symbols: B games, A actions, N nodes of all trees, S simulations in flight, P turns of the longest line.
+**Gumbel** (Danihelka et al. 2022, "Policy improvement by planning with Gumbel"). At a root, actions may be
+selected by sequential halving instead: all considered actions get equally many simulations, then the better
+half of them, and so on. An action's score is its Gumbel noise plus its logit plus its scaled value. The value
+of an unvisited action is a mean of the network's value and the visited actions' values. The policy is
+the softmax of logits plus scaled values. Constants are those of mctx.
+
+This module has the kernels. :mod:`mancala_env.search.tree_growth` runs them.
+
+Symbols: B games, A actions, H holes, N nodes of all trees, S simulations in flight, P turns of the longest
+line.
 """
 
 import math
-from collections.abc import Callable, Iterator
-from time import perf_counter
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from mancala_env.engine.jit.decorator import kernel
-from mancala_env.engine.state import NUM_COLUMNS, SOUTH, Rules, action_of, load, num_seeds, save
+from mancala_env.engine.state import SOUTH, action_of, load, num_seeds, save
 from mancala_env.engine.turn import play_turn
 from mancala_env.networks.value import UNIT, leaf_value
 from mancala_env.rulesets import Ruleset
-from mancala_env.search.limit import Budget
 from mancala_env.search.uct import (
     COUNT,
     FIRST,
     HIGH,
     HOLE,
     LOW,
-    NODE_COLUMNS,
     VALUE,
     VISITS,
     add_children,
@@ -61,24 +66,20 @@ from mancala_env.search.uct import (
 _EXPLORATION = 1.0
 # The assumed value of an unvisited turn is that of its position less this.
 _UNVISITED_PENALTY = 0.2
-# Simulations of a tree in flight: one more for every eight visits, and at most eight.
-_VISITS_PER_FLIGHT, _MAX_IN_FLIGHT = 8, 8
+MAX_IN_FLIGHT = 8
+"""Most simulations of a tree in flight."""
 MARGIN_SHARE = 0.3
 """Weight of the margin in the reward, as in UCT."""
 DECISIVE_MARGIN = 6.0
 """Margin in seeds that nearly decides a game."""
-# With a value network: simulations of a tree at a time, and the temperature of the priors.
-_PIECE = 200
+PIECE = 200
+"""Simulations of a tree at a time with a value network."""
+# The temperature of a value network's priors.
 _TEMPERATURE = 0.4
-# Most games searched side by side; fewer where trees grow large.
-_MAX_GAMES_AT_ONCE = 256
-# Most nodes of all trees (800 MB). The search ends there.
-MAX_NODES = 1 << 24
-# Upper estimates of simulations a second, for the size of trees: with a value network, and with a function,
-# which needs many games side by side.
-_RATE_WITH_VALUE_NETWORK, _RATE_WITH_FUNCTION = 2_000_000, 100_000
-# Most turns of a simulation; its last position is evaluated.
-_MAX_LINE = 200
+MAX_LINE = 200
+"""Most turns of a simulation; its last position is evaluated."""
+# Scale of the values in Gumbel's scores: _VALUE_SCALE * (_FIRST_VISITS + visits of the most visited action).
+_VALUE_SCALE, _FIRST_VISITS = 0.1, 50.0
 
 # Column of a node besides those of UCT: simulations in flight. Column of estimates: the prior.
 _IN_FLIGHT, _PRIOR = 3, 1
@@ -90,7 +91,8 @@ class SearchTrees(NamedTuple):
     Attributes:
         tree: int32 `[N, NODE_COLUMNS]`, as in :mod:`mancala_env.search.uct`; bounds are for South.
         estimates: float32 `[N, 2]`, expected value of a node for the player who chooses it, and its prior.
-            The value of a pruned node is minus infinity.
+            The value of a pruned node is minus infinity. The value of a root is the function's, for its
+            player to move.
         sums: float64 `[N]`, sum of the backed-up values, for South.
     """
 
@@ -106,34 +108,17 @@ class SearchTrees(NamedTuple):
         return doubled.with_room(nodes)
 
 
-class SearchResults(NamedTuple):
-    """Policy and values of some games after a search.
+class GumbelRoots(NamedTuple):
+    """What selects the actions of roots by sequential halving.
 
     Attributes:
-        policy: float32 `[B, A]`, share of the simulations through each action. Pruned actions are excluded.
-        values: float32 `[B]`, value of the position for the player to move, as a reward.
+        noise: float64 `[B, H]`, Gumbel noise of each legal action, in order.
+        schedule: int32 `[H + 1, S]`, number of visits of the action to select, for each number of legal
+            actions and each simulation after the first.
     """
 
-    policy: np.ndarray
-    values: np.ndarray
-
-
-Evaluate: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Maps running games, uint64 `[B, NUM_COLUMNS]`, to logits float32 `[B, A]` and values float32 `[B]`.
-
-The values are for the players to move, -1 to 1. The logits of illegal actions are ignored.
-"""
-
-
-class Guide(NamedTuple):
-    """Evaluator of positions: a packed value network or, if that is None, a function.
-
-    `margin_share` is the weight of the margin in the values, 0 (outcomes) to 1 (margins).
-    """
-
-    network: np.ndarray | None
-    evaluate: Evaluate | None
-    margin_share: float
+    noise: np.ndarray
+    schedule: np.ndarray
 
 
 class PendingSimulations(NamedTuple):
@@ -187,25 +172,84 @@ def _back_up(trees, paths, walk, length, value, margin_share, total):
 
 
 @kernel
-def _select(rules, game, total, trees, root, paths, walk):
-    """Walk from a root to a proven or unexpanded node; return its game, the node and the length."""
+def _scale_of_values(trees, root):
+    """Return the value of unvisited actions of a root, the smallest value, and the scale of values."""
     tree, estimates, _ = trees
+    first, count = np.int64(tree[root, FIRST]), np.int64(tree[root, COUNT])
+    visits, most, priors, weighted = 0.0, 0.0, 0.0, 0.0
+    low, high = np.inf, -np.inf
+    for child in range(first, first + count):
+        value, prior = np.float64(estimates[child, VALUE]), max(np.float64(estimates[child, _PRIOR]), 1e-30)
+        if tree[child, VISITS] > 0 and value > -np.inf:
+            visits += tree[child, VISITS]
+            most = max(most, np.float64(tree[child, VISITS]))
+            priors += prior
+            weighted += prior * value
+            low, high = min(low, value), max(high, value)
+    unvisited = np.float64(estimates[root, VALUE])
+    if priors > 0.0:
+        unvisited = (unvisited + visits * weighted / priors) / (visits + 1.0)
+    low, high = min(low, unvisited), max(high, unvisited)
+    return unvisited, low, _VALUE_SCALE * (_FIRST_VISITS + most) / max(high - low, 1e-8)
+
+
+@kernel
+def _improved_logit(trees, child, unvisited, low, scale):
+    """Return the logit of a root's action plus its scaled value; minus infinity if it is pruned."""
+    value = np.float64(trees.estimates[child, VALUE])
+    if value == -np.inf:
+        return value
+    if trees.tree[child, VISITS] == 0:
+        value = unvisited
+    return math.log(max(np.float64(trees.estimates[child, _PRIOR]), 1e-30)) + scale * (value - low)
+
+
+@kernel
+def _gumbel_child(trees, root, gumbel, visits):
+    """Return the child of a root with the best score of those with a number of visits, or nearest to it."""
+    tree = trees.tree
+    first, count = np.int64(tree[root, FIRST]), np.int64(tree[root, COUNT])
+    unvisited, low, scale = _scale_of_values(trees, root)
+    best, best_score, best_distance = first, -np.inf, 1 << 30
+    for child in range(first, first + count):
+        score = _improved_logit(trees, child, unvisited, low, scale) + gumbel.noise[root, child - first]
+        distance = abs(np.int64(tree[child, VISITS] + tree[child, _IN_FLIGHT]) - visits)
+        is_open = score > -np.inf
+        if is_open and (distance < best_distance or (distance == best_distance and score > best_score)):
+            best, best_score, best_distance = child, score, distance
+    return best
+
+
+@kernel
+def _child_to_walk_to(trees, node, root, gumbel, simulation):
+    """Return the child of a node that a simulation walks to."""
+    if gumbel is not None:  # noqa: SIM102  (nested, so that numba removes it without Gumbel roots)
+        if node == root:
+            visits = np.int64(gumbel.schedule[np.int64(trees.tree[root, COUNT]), simulation - 1])
+            return _gumbel_child(trees, root, gumbel, visits)
+    return _best_child(trees.tree, trees.estimates, node)
+
+
+@kernel
+def _select(rules, game, total, trees, root, paths, walk, gumbel, simulation):
+    """Walk from a root to a proven or unexpanded node; return its game, the node and the length."""
+    tree = trees.tree
     node, length = root, 0
     while True:
         paths[walk, length, 0] = node
         paths[walk, length, 1] = game.player
         length += 1
         tree[node, _IN_FLIGHT] += 1
-        if tree[node, LOW] == tree[node, HIGH] or tree[node, COUNT] == 0 or length == _MAX_LINE:
+        if tree[node, LOW] == tree[node, HIGH] or tree[node, COUNT] == 0 or length == MAX_LINE:
             return game, node, length
-        node = _best_child(tree, estimates, node)
+        node = _child_to_walk_to(trees, node, root, gumbel, simulation)
         game = play_turn(rules, game, np.int64(tree[node, HOLE]))[0]
         if tree[node, VISITS] == 0:
             tree[node, LOW], tree[node, HIGH] = bounds(rules, game, total)
 
 
 @kernel
-def _write_roots(rules, games, trees):
+def write_roots(rules, games, trees):
     """Write the roots of some trees."""
     for b in range(len(games)):
         game = load(games, b)
@@ -265,10 +309,13 @@ def _normalise_priors(estimates, first, end, most, temperature):
 
 
 @kernel
-def _run_simulations(rules, network, games, rows, most, per_flight, margin_share, trees, done, pending, used):
+def run_simulations(
+    rules, network, games, rows, most, per_flight, margin_share, gumbel, trees, done, pending, used
+):
     """Run simulations in the trees of some games, `most` in all; one more in flight for `per_flight` visits.
 
-    Simulations that end at a proven node are backed up at once. With a value network, all are.
+    `gumbel` is None, or the :class:`GumbelRoots` of all games. Simulations that end at a proven node are
+    backed up at once. With a value network, all are.
 
     Returns the number of positions that wait for evaluation, and the number of nodes in use.
     """
@@ -277,12 +324,12 @@ def _run_simulations(rules, network, games, rows, most, per_flight, margin_share
     for b in rows:
         root = load(games, b)
         total = num_seeds(root)
-        at_once = _PIECE
+        at_once = PIECE
         if network is None:
-            at_once = min(_MAX_IN_FLIGHT, 1 + done[b] // per_flight)
+            at_once = min(MAX_IN_FLIGHT, 1 + done[b] // per_flight)
         at_once = min(at_once, most - done[b])
         for _ in range(at_once):
-            game, node, length = _select(rules, root, total, trees, b, paths, waiting)
+            game, node, length = _select(rules, root, total, trees, b, paths, waiting, gumbel, done[b])
             done[b] += 1
             is_proven = tree[node, LOW] == tree[node, HIGH]
             if is_proven or network is not None:
@@ -304,7 +351,7 @@ def _run_simulations(rules, network, games, rows, most, per_flight, margin_share
 
 
 @kernel
-def _expand_and_back_up(rules, pending, waiting, logits, values, margin_share, trees, used):
+def expand_and_back_up(rules, pending, waiting, logits, values, margin_share, trees, used):
     """Expand each evaluated position and back its value up; return the number of nodes in use."""
     tree, estimates, sums = trees
     for walk in range(waiting):
@@ -319,6 +366,8 @@ def _expand_and_back_up(rules, pending, waiting, logits, values, margin_share, t
             _write_priors(rules, game.player, logits, walk, trees, node)
         south = value if game.player == SOUTH else -value
         length, total = pending.lengths[walk], num_seeds(game)
+        if length == 1:
+            estimates[node, VALUE] = value
         _back_up(trees, pending.paths, walk, length, south, margin_share, total)
     return used
 
@@ -356,7 +405,7 @@ def choose_actions(rules, games, trees, rng_states, actions):
 
 
 @kernel
-def _mix_in_noise(games, trees, draws, share):
+def mix_in_noise(games, trees, draws, share):
     """Mix random priors, in proportion to `draws`, into those of the children of roots."""
     tree, estimates, _ = trees
     for b in range(len(games)):
@@ -373,7 +422,10 @@ def _mix_in_noise(games, trees, draws, share):
 
 @kernel
 def write_results(rules, games, trees, margin_share, policy, values):
-    """Write the :class:`SearchResults` of some games; `policy` must contain zeros."""
+    """Write the shares of the visits, pruned actions excluded, and the values for the players to move.
+
+    `policy`, float32 `[B, A]`, must contain zeros. `values` are float32 `[B]`.
+    """
     tree, estimates, sums = trees
     for b in range(len(games)):
         game = load(games, b)
@@ -393,64 +445,32 @@ def write_results(rules, games, trees, margin_share, policy, values):
         values[b] = south if player == SOUTH else -south
 
 
-def slices(num_games: int, row_width: int, limit: Budget, guide: Guide) -> Iterator[slice]:
-    """Yield slices of games to search side by side, so that their trees fit the memory."""
-    a_second = _RATE_WITH_FUNCTION if guide.network is None else _RATE_WITH_VALUE_NETWORK
-    simulations = min(float(limit.steps), limit.seconds * a_second)
-    size = MAX_NODES / 2 / (max(1.0, simulations) * row_width)
-    at_once = max(1, min(_MAX_GAMES_AT_ONCE, int(size)))
-    for start in range(0, num_games, at_once):
-        yield slice(start, start + at_once)
+@kernel
+def write_gumbel_results(rules, games, trees, gumbel, actions, policy):
+    """Write the improved policy, and the best of the most visited actions if no win or value is proven.
 
-
-def grow_trees(
-    rules: Rules,
-    games: np.ndarray,
-    limit: Budget,
-    guide: Guide,
-    done: np.ndarray,
-    noise: tuple[np.ndarray, float] | None = None,
-) -> SearchTrees:
-    """Search games side by side, each within a limit, and return their trees.
-
-    `games` are running games, uint64 `[B, NUM_COLUMNS]`. The number of simulations of each game is written to
-    `done`, int64 `[B]` of zeros. `noise` has random numbers float64 `[B, H]` of at least 0, and the share of
-    the noise in the priors at the roots, 0 to 1.
+    `actions` are those of :func:`choose_actions`. `policy`, float32 `[B, A]`, must contain zeros.
     """
-    num_games, num_turns = len(games), 2 * rules.width
-    waiting = num_games * _MAX_IN_FLIGHT
-    pending = PendingSimulations(
-        leaves=np.zeros((waiting, NUM_COLUMNS), np.uint64),
-        nodes=np.zeros(waiting, np.int64),
-        paths=np.zeros((waiting, _MAX_LINE, 2), np.int32),
-        lengths=np.zeros(waiting, np.int64),
-    )
-    nodes = num_games + waiting * num_turns
-    trees = SearchTrees(
-        np.zeros((nodes, NODE_COLUMNS), np.int32), np.zeros((nodes, 2), np.float32), np.zeros(nodes)
-    )
-    _write_roots(rules, games, trees)
-    used, rows, spent = num_games, np.arange(num_games), np.zeros(num_games)
-    while len(rows):
-        started = perf_counter()
-        trees = trees.with_room(used + num_games * max(_MAX_IN_FLIGHT, _PIECE) * num_turns)
-        share, most = guide.margin_share, limit.steps
-        waits, used = _run_simulations(
-            rules, guide.network, games, rows, most, _VISITS_PER_FLIGHT, share, trees, done, pending, used
+    tree = trees.tree
+    for b in range(len(games)):
+        player = np.int64(load(games, b).player)
+        first, count = np.int64(tree[b, FIRST]), np.int64(tree[b, COUNT])
+        unvisited, low, scale = _scale_of_values(trees, b)
+        is_proven = tree[b, LOW] == tree[b, HIGH] or (
+            tree[b, LOW] > 0 if player == SOUTH else tree[b, HIGH] < 0
         )
-        if waits:
-            assert guide.evaluate is not None
-            logits, values = guide.evaluate(pending.leaves[:waits])
-            used = _expand_and_back_up(rules, pending, waits, logits, values, share, trees, used)
-            if noise is not None:  # the first simulation of each tree has just expanded its root
-                _mix_in_noise(games, trees, *noise)
-                noise = None
-        roots = trees.tree[rows]
-        is_settled = (roots[:, COUNT] == 1) | (roots[:, LOW] == roots[:, HIGH])
-        # Each game is charged its share of the time, so no game profits from others that end early.
-        spent[rows] += (perf_counter() - started) / len(rows)
-        is_out = (done[rows] >= limit.steps) | (spent[rows] >= limit.seconds)
-        rows = rows[~(is_settled | is_out)]
-        if used + len(rows) * _PIECE * num_turns > MAX_NODES:
-            break
-    return trees
+        most, best, best_visits, best_score = -np.inf, first, -1, -np.inf
+        for child in range(first, first + count):
+            logit = _improved_logit(trees, child, unvisited, low, scale)
+            score, visits = logit + gumbel.noise[b, child - first], np.int64(tree[child, VISITS])
+            most = max(most, logit)
+            if logit > -np.inf and (visits > best_visits or (visits == best_visits and score > best_score)):
+                best, best_visits, best_score = child, visits, score
+        if not is_proven:
+            actions[b] = action_of(rules, player, np.int64(tree[best, HOLE]))
+        weights = 0.0
+        for child in range(first, first + count):
+            weights += math.exp(_improved_logit(trees, child, unvisited, low, scale) - most)
+        for child in range(first, first + count):
+            weight = math.exp(_improved_logit(trees, child, unvisited, low, scale) - most) / weights
+            policy[b, action_of(rules, player, np.int64(tree[child, HOLE]))] = weight
