@@ -22,7 +22,8 @@ import numba.core.config
 from numba.core.event import Listener, register
 from numba.core.options import DefaultOptions
 
-from mancala_env.engine.jit.cache import KernelCache
+from mancala_env.engine.jit.cache import InnerCache, KernelCache
+from mancala_env.engine.jit.inner import InnerCompiler, canonical
 from mancala_env.engine.jit.interrupts import defer_stop_signals
 
 _numba_config: Any = numba.core.config
@@ -115,34 +116,33 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     It may write into arrays, but not allocate or return them. With ``NUMBA_DISABLE_JIT=1`` the function
     stays plain Python.
     """
-    compiled: Any = numba.njit(nogil=True, error_model="numpy", forceinline=True, **_COUNTS_NO_REFERENCES)(
-        function
-    )
+    options = {"nogil": True, "error_model": "numpy", "forceinline": True, "no_cfunc_wrapper": True}
+    options |= _COUNTS_NO_REFERENCES
+    compiled: Any = numba.njit(**options)(function)
     if _numba_config.DISABLE_JIT:
         return compiled
     folder = cache_folder(Path(function.__code__.co_filename).resolve())
-    _compile_once_for_literals(compiled)
     # The file of a closure does not determine its code.
-    if folder is not None and function.__closure__ is None:
+    is_cached = folder is not None and function.__closure__ is None
+    if is_cached:
         compiled._cache = KernelCache(function, folder)
+    inner = lru_cache(
+        lambda: _inner_version(function, options, InnerCache(function, folder) if is_cached else None)
+    )
+    compiled.get_call_template = lambda args, kws: inner().get_call_template(
+        tuple(map(canonical, args)), {name: canonical(kind) for name, kind in kws.items()}
+    )
+    compiled.get_overload = lambda signature: inner().get_overload(signature)
     return defer_stop_signals(compiled)
 
 
-def _compile_once_for_literals(dispatcher: Any) -> None:
-    """Let a call such as ``f(game, 0)`` use the code for any integer.
-
-    numba compiles a kernel again for each literal that another kernel passes to it. Kernels are inlined, so
-    that gains nothing, and takes 20 % of the time of all compilations.
-    """
-    call_template = dispatcher.get_call_template
-
-    def call_template_of_types(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        return call_template(
-            tuple(map(numba.types.unliteral, arguments)),
-            {name: numba.types.unliteral(kind) for name, kind in keywords.items()},
-        )
-
-    dispatcher.get_call_template = call_template_of_types
+def _inner_version(function: Callable[..., Any], options: dict[str, Any], cache: Any) -> Any:
+    """Return the dispatcher of a kernel for calls from other kernels; Python does not call it."""
+    dispatcher: Any = numba.njit(**options, no_cpython_wrapper=True, pipeline_class=InnerCompiler)(function)
+    dispatcher.add_overload = lambda result: dispatcher.overloads.update({result.signature.args: result})
+    if cache is not None:
+        dispatcher._cache = cache
+    return dispatcher
 
 
 class _Announcer(Listener):
