@@ -35,6 +35,9 @@ _IMPORTED_MODULE = re.compile(
 # numba counts by default, with atomic instructions, in kernels with arrays and several returns. That took
 # 10 % of the time of a search. The option is not public in numba.
 _COUNTS_NO_REFERENCES: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
+QUIET = "MANCALA_ENV_QUIET"
+"""Environment variable that turns off the message about compiling."""
+_SILENT_SECONDS = 1.0
 # Folders of older sources are deleted a month after their last use.
 _KEEP_SECONDS = 30 * 24 * 3600
 
@@ -146,25 +149,48 @@ def _inner_version(function: Callable[..., Any], options: dict[str, Any], cache:
 
 
 class _Announcer(Listener):
-    """Print one message in a terminal or a notebook when kernels are compiled, which takes seconds."""
+    """Print one message on standard error when the kernels of a process take over a second to compile.
 
-    has_printed = False
+    It is printed in files and pipes, too: a log that stops for many seconds needs the explanation most.
+    """
+
+    def __init__(self) -> None:
+        self._depth, self._start, self._seconds = 0, 0.0, 0.0
+        self._is_silent = bool(os.environ.get(QUIET))
 
     def on_start(self, event: Any) -> None:
-        """Print the message at the first kernel of the package that is not in the cache."""
-        module = event.data["dispatcher"].py_func.__module__
-        if self.has_printed or not module.startswith("mancala_env"):
+        """Count a compilation that starts, and print the message if enough time has passed."""
+        if not _is_ours(event):
             return
-        if sys.stderr is None or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
-            return
-        self.has_printed = True
-        folder = cache_folder(Path(__file__).resolve())
-        is_kept = folder is not None and os.access(folder, os.W_OK)
-        often = "once for this version" if is_kept else "in each process, without a cache folder"
-        print(f"mancala_env: compiling kernels, {often}; some seconds", file=sys.stderr, flush=True)
+        now = time.perf_counter()
+        if self._depth == 0:
+            self._start = now
+        self._depth += 1
+        if not self._is_silent and self._seconds + now - self._start > _SILENT_SECONDS:
+            self._is_silent = True
+            if sys.stderr is not None:
+                print(f"mancala_env: {_message()}", file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:
-        """Do nothing."""
+        """Add the time of a compilation that no other one contains."""
+        if _is_ours(event):
+            self._depth -= 1
+            if self._depth == 0:
+                self._seconds += time.perf_counter() - self._start
+
+
+def _is_ours(event: Any) -> bool:
+    return event.data["dispatcher"].py_func.__module__.startswith("mancala_env")
+
+
+def _message() -> str:
+    folder = cache_folder(Path(__file__).resolve())
+    if folder is not None and os.access(folder, os.W_OK):
+        return "compiling kernels once, about 10 s; `mancala warmup` compiles all of them"
+    return (
+        f"compiling kernels in each process, because {folder or 'the cache folder'} cannot be written; "
+        "set NUMBA_CACHE_DIR to a folder that can"
+    )
 
 
 # numba reports only kernels that are not in the cache, so cached kernels print nothing.

@@ -45,15 +45,10 @@ class InnerCompiler(Compiler):
         self.state.flags.no_compile = True
 
     def compile_extra(self, func: Any) -> CompileResult:
-        result = super().compile_extra(func)
-        return _usable(result, self.state.targetctx)
-
-
-def _usable(result: CompileResult, context: Any) -> CompileResult:
-    """Return a result that other kernels can call; its entry point is only a key."""
-    result = result._replace(entry_point=object())
-    context.insert_user_function(result.entry_point, result.fndesc, [result.library])
-    return result
+        """Compile a function; the entry point is a key for callers, since there is no machine code."""
+        result = super().compile_extra(func)._replace(entry_point=object())
+        self.state.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
+        return result
 
 
 def reduced(result: CompileResult) -> Any:
