@@ -8,6 +8,7 @@ document and nothing else. :mod:`mancala_env._util.command_line` reports errors.
 | `play`, `serve` | play in the terminal; serve the browser page |
 | `evaluate`, `benchmark`, `speed` | rate agents; compare learning algorithms; measure the engine's speed |
 | `solve`, `show`, `replay`, `rulesets` | exact values; positions and agents; recorded games; rulesets |
+| `warmup` | compile the kernels once |
 | `describe` | what `show` prints about agents, checkpoints and value networks |
 | `options` | options that several commands share |
 | `progress` | progress bars on standard error |
@@ -20,7 +21,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mancala_env._util.command_line import Parser, in_one_line, needing, refuse
-from mancala_env.cli import benchmark, evaluate, play, replay, rulesets, serve, show, solve, speed
+from mancala_env.cli import benchmark, evaluate, play, replay, rulesets, serve, show, solve, speed, warmup
 from mancala_env.cli.options import PROGRAM
 from mancala_env.errors import did_you_mean
 from mancala_env.version import __version__
@@ -44,6 +45,7 @@ _COMMANDS: dict[str, Any] = {
     "play": play,
     "rulesets": rulesets,
     "serve": serve,
+    "warmup": warmup,
     "train": _Program("train an agent by self-play", "training", "mancala_env.training.run"),
     "grow-value": _Program(
         "train a value network for search from scratch",

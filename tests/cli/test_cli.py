@@ -35,6 +35,7 @@ COMMANDS = (
     "replay",
     "play",
     "rulesets",
+    "warmup",
 )
 NEAR_THE_END = "layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 20-20 S"
 ROUND_3 = f"{NEAR_THE_END} round=3"

@@ -156,7 +156,7 @@ class _Announcer(Listener):
 
     def __init__(self) -> None:
         self._depth, self._start, self._seconds = 0, 0.0, 0.0
-        self._is_silent = bool(os.environ.get(QUIET))
+        self.is_silent = bool(os.environ.get(QUIET))
 
     def on_start(self, event: Any) -> None:
         """Count a compilation that starts, and print the message if enough time has passed."""
@@ -166,8 +166,8 @@ class _Announcer(Listener):
         if self._depth == 0:
             self._start = now
         self._depth += 1
-        if not self._is_silent and self._seconds + now - self._start > _SILENT_SECONDS:
-            self._is_silent = True
+        if not self.is_silent and self._seconds + now - self._start > _SILENT_SECONDS:
+            self.is_silent = True
             if sys.stderr is not None:
                 print(f"mancala_env: {_message()}", file=sys.stderr, flush=True)
 
@@ -194,4 +194,5 @@ def _message() -> str:
 
 
 # numba reports only kernels that are not in the cache, so cached kernels print nothing.
-register("numba:compile", _Announcer())
+ANNOUNCER = _Announcer()
+register("numba:compile", ANNOUNCER)
