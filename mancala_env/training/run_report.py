@@ -161,7 +161,9 @@ def _regret_in_words(regret: Regret) -> str:
 def _scale_in_words(config: TrainConfig, regret: Regret) -> str:
     """Return where an agent stands between scripted agents and perfect play, which has regret 0."""
     kind = config.network.observation
-    specs = dict.fromkeys(["minimax:4", *([_LOOKAHEAD[kind][1]] if kind in _LOOKAHEAD else [])])
+    specs = ["minimax:4"]
+    if kind in _LOOKAHEAD and _LOOKAHEAD[kind][1] not in specs:
+        specs.append(_LOOKAHEAD[kind][1])
     scale = []
     for spec in specs:
         found = measure_regret(make(spec, config.game, seed=config.seed), config.game)

@@ -234,7 +234,7 @@ def test_the_message_says_where_kernels_cannot_be_kept(tmp_path):
 def test_a_short_compilation_is_silent(start, capsys, monkeypatch):
     announcer = decorator._Announcer()
     monkeypatch.setattr(announcer, "is_silent", False)
-    event = SimpleNamespace(data={"dispatcher": mancala_env.engine.turn.play_turn})
+    event = SimpleNamespace(data={"dispatcher": proof_search._take_bound})
     for _ in range(3):
         announcer.on_start(event)
         announcer.on_end(event)

@@ -119,33 +119,34 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     It may write into arrays, but not allocate or return them. With ``NUMBA_DISABLE_JIT=1`` the function
     stays plain Python.
     """
-    options = {"nogil": True, "error_model": "numpy", "forceinline": True, "no_cfunc_wrapper": True}
-    options |= _COUNTS_NO_REFERENCES
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True}
+    options |= {"no_cfunc_wrapper": True, **_COUNTS_NO_REFERENCES}
     compiled: Any = numba.njit(**options)(function)
     if _numba_config.DISABLE_JIT:
         return compiled
-    folder = cache_folder(Path(function.__code__.co_filename).resolve())
     # The file of a closure does not determine its code.
-    is_cached = folder is not None and function.__closure__ is None
-    if is_cached:
+    is_cached = function.__closure__ is None
+    folder = cache_folder(Path(function.__code__.co_filename).resolve()) if is_cached else None
+    if folder is not None:
         compiled._cache = KernelCache(function, folder)
-    inner = lru_cache(
-        lambda: _inner_version(function, options, InnerCache(function, folder) if is_cached else None)
-    )
+    inner = lru_cache(lambda: _inner_version(function, options, folder))
+    # Calls from other kernels use the inner version.
+    compiled.get_overload = lambda signature: inner().get_overload(signature)
     compiled.get_call_template = lambda args, kws: inner().get_call_template(
         tuple(map(canonical, args)), {name: canonical(kind) for name, kind in kws.items()}
     )
-    compiled.get_overload = lambda signature: inner().get_overload(signature)
     return defer_stop_signals(compiled)
 
 
-def _inner_version(function: Callable[..., Any], options: dict[str, Any], cache: Any) -> Any:
-    """Return the dispatcher of a kernel for calls from other kernels; Python does not call it."""
-    dispatcher: Any = numba.njit(**options, no_cpython_wrapper=True, pipeline_class=InnerCompiler)(function)
-    dispatcher.add_overload = lambda result: dispatcher.overloads.update({result.signature.args: result})
-    if cache is not None:
-        dispatcher._cache = cache
-    return dispatcher
+def _inner_version(function: Callable[..., Any], options: dict[str, Any], folder: str | None) -> Any:
+    """Return the version of a kernel for calls from other kernels; Python does not call it."""
+    options = options | {"no_cpython_wrapper": True, "pipeline_class": InnerCompiler}
+    version: Any = numba.njit(**options)(function)
+    # numba would insert machine code, which there is none of.
+    version.add_overload = lambda result: version.overloads.update({result.signature.args: result})
+    if folder is not None:
+        version._cache = InnerCache(function, folder)
+    return version
 
 
 class _Announcer(Listener):
