@@ -15,6 +15,9 @@ os.environ["OMP_NUM_THREADS"] = "1"
 for _name in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "PYTHON_COLORS"):
     os.environ.pop(_name, None)
 
+# Tests that read standard error expect no message about the compilation of kernels.
+os.environ["MANCALA_ENV_QUIET"] = "1"
+
 # No deadline, because a first call may compile a kernel. Every run draws the same examples, so that a new
 # failure comes from the last change.
 settings.register_profile("mancala", deadline=None, derandomize=True)

@@ -24,6 +24,7 @@ from typing import Any, NoReturn, ParamSpec
 
 from mancala_env._util.checks import number_of
 from mancala_env._util.files import check_can_be_written
+from mancala_env._util.installation import pip_command
 from mancala_env._util.output_streams import lasting_output
 from mancala_env._util.stop_signals import Terminated, terminated
 from mancala_env.errors import MancalaError, did_you_mean, printable
@@ -179,11 +180,6 @@ def check_out(
 
 class MissingPackage(ImportError):
     """A package that is not installed; the message contains the pip command."""
-
-
-def pip_command(extra: str) -> str:
-    """Return the command that installs an extra in a checkout; the package is not on PyPI."""
-    return f'pip install ".[{extra}]"'
 
 
 @contextmanager

@@ -304,7 +304,8 @@ def group_runs(paths: Sequence[str | Path]) -> dict[str, list[RunResults]]:
 
     Args:
         paths: Folders of runs, or patterns such as ``runs/a-seed-*``. The runs of a pattern are a group.
-            Other runs are grouped by their configurations; seed, name and settings of the evaluation may differ.
+            Other runs are grouped by their configurations. Seed, name and settings of the evaluation may
+            differ.
 
     Raises:
         CannotCompare: If a pattern matches nothing, a run is a duplicate, or rulesets or rounds differ.

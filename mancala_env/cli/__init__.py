@@ -9,6 +9,7 @@ document and nothing else. :mod:`mancala_env._util.command_line` reports errors.
 | `evaluate`, `compare` | rate agents; compare training runs |
 | `benchmark`, `speed` | compare learning algorithms; measure the engine's speed |
 | `solve`, `show`, `replay`, `rulesets` | exact values; positions and agents; recorded games; rulesets |
+| `warmup` | compile the kernels once |
 | `describe` | what `show` prints about agents, checkpoints and value networks |
 | `options` | options that several commands share |
 | `progress` | progress bars on standard error |
@@ -21,7 +22,19 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mancala_env._util.command_line import Parser, in_one_line, needing, refuse
-from mancala_env.cli import benchmark, compare, evaluate, play, replay, rulesets, serve, show, solve, speed
+from mancala_env.cli import (
+    benchmark,
+    compare,
+    evaluate,
+    play,
+    replay,
+    rulesets,
+    serve,
+    show,
+    solve,
+    speed,
+    warmup,
+)
 from mancala_env.cli.options import PROGRAM
 from mancala_env.errors import did_you_mean
 from mancala_env.version import __version__
@@ -46,6 +59,7 @@ _COMMANDS: dict[str, Any] = {
     "play": play,
     "rulesets": rulesets,
     "serve": serve,
+    "warmup": warmup,
     "train": _Program("train an agent by self-play", "training", "mancala_env.training.run"),
     "grow-value": _Program(
         "train a value network for search from scratch",

@@ -292,7 +292,7 @@ def duel_step(
                 phase, tries = PLAYING, 0
                 rows[b, IS_GIVEN] = rows[b, GIVEN_SEAT] = _ZERO
                 break
-            kind = opponents[np.int64(rows[b, OPPONENT]), 0]
+            kind = np.int64(opponents[np.int64(rows[b, OPPONENT]), 0])
             if kind == ASKED:
                 turn[b] = AGENT
                 status = max(status, ASKING)

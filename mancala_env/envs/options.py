@@ -9,7 +9,8 @@ from typing import Any, Literal, TypedDict, get_args
 import numpy as np
 
 from mancala_env._util.checks import cpu_array, one_of
-from mancala_env._util.command_line import MissingPackage, pip_command
+from mancala_env._util.command_line import MissingPackage
+from mancala_env._util.installation import pip_command
 from mancala_env.agents import AgentLike
 from mancala_env.agents.registry import kind_named, maker_hint
 from mancala_env.engine.episode import EpisodeSettings, Rounds, encode_episode

@@ -153,12 +153,15 @@ class Observer:
             if given.shape not in ((), (batch,)) or not np.isin(given, (SOUTH, NORTH)).all():
                 raise InvalidArgument(f"players must be 0 or 1, or {batch} of them, not {players!r}")
             seen_by[:] = given
+        if not games.flags.writeable:
+            games = games.copy()  # numba would compile the kernels a second time
         wanted = np.ones(batch, np.bool_) if where is None else mask("where", where, batch)
         threads = num_threads_of(num_threads)
         if legal is not None:
             _check_array("legal", legal, (batch, self.num_actions), (np.bool_, np.int8))
+            marks = legal.view(np.int8)
             run_in_slices(
-                lambda a, b: _write_legal(self._rules, games, seen_by, wanted, legal, a, b), batch, threads
+                lambda a, b: _write_legal(self._rules, games, seen_by, wanted, marks, a, b), batch, threads
             )
         written = out.reshape(batch, *self._written_shape)  # a view, because out is contiguous
         self._kind.write(self.ruleset, games, seen_by, wanted, written, threads)

@@ -164,10 +164,13 @@ class ActionKind:
         num_actions = out.shape[1]
         rows = out.reshape(-1, out.shape[2])
         rules, base = encode(ruleset), num_features(ruleset)  # the board comes first
-        show = (num_actions, base, self._plies, self._num_lines)
+        # numba leaves out the branches of None, so "afterstates" compiles no look-ahead.
+        ahead = (self._plies, self._num_lines) if self._plies >= _REPLIES else None
         judge = _network_of(ruleset)[0] if self._has_network else None
         run_in_slices(
-            lambda a, b: _write_actions(rules, judge, games, players, wanted, *show, rows, a, b),
+            lambda a, b: _write_actions(
+                rules, judge, games, players, wanted, num_actions, base, ahead, rows, a, b
+            ),
             len(games),
             num_threads,
             fewest=_FEWEST_GAMES_PER_THREAD,
@@ -189,12 +192,11 @@ def _network_of(ruleset: Ruleset) -> tuple[np.ndarray, str]:
 
 
 @kernel
-def _write_actions(
-    rules, judge, games, players, wanted, num_actions, base, plies, num_lines, rows, start, stop
-):
+def _write_actions(rules, judge, games, players, wanted, num_actions, base, ahead, rows, start, stop):
     """Write the features of every action of games start to stop; row b * A + a is action a of game b.
 
-    `judge` is a packed value network; if it is None, the value of a line is the lead.
+    `judge` is a packed value network; if it is None, the value of a line is the lead. `ahead` is the number
+    of turns to play and the number of lines to show, or None to play the action only.
     """
     for b in range(start, stop):
         if not wanted[b]:
@@ -214,17 +216,24 @@ def _write_actions(
             write_board(rules, after, mover, rows, row)
             rows[row, base] = 1
             rows[row, base + 1] = margin_for(rules, after, total, mover)
-            # Lines are stored in the columns of the first boards, which are therefore written last.
-            at = base + 3 + 3 * num_actions if num_lines else 0
-            if plies >= _REPLIES:
-                _write_replies(rules, judge, after, total, mover, num_actions, base + 2, plies, at, rows, row)
-            for n in range(num_lines - 1, -1, -1):
-                line = rows[row, at + min(n, max(rows[row, base + 2] - 1, 0))]
-                reply = _played(rules, after, line, 0, 1)
-                start_of_line = at + n * BOARDS_OF_A_LINE * base
-                end = _played(rules, reply, line, 1, 3)
-                write_board(rules, end, mover, rows[:, start_of_line + base :], row)
-                write_board(rules, reply, mover, rows[:, start_of_line:], row)
+            if ahead is not None:
+                _write_ahead(rules, judge, after, total, mover, num_actions, base, ahead, rows, row)
+
+
+@kernel
+def _write_ahead(rules, judge, after, total, mover, num_actions, base, ahead, rows, row):
+    """Write what follows an action: the values of replies, and the boards of lines."""
+    plies, num_lines = ahead
+    # Lines are stored in the columns of the first boards, which are therefore written last.
+    at = base + 3 + 3 * num_actions if num_lines else 0
+    _write_replies(rules, judge, after, total, mover, num_actions, base + 2, plies, at, rows, row)
+    for n in range(num_lines - 1, -1, -1):
+        line = rows[row, at + min(n, max(rows[row, base + 2] - 1, 0))]
+        reply = _played(rules, after, line, 0, 1)
+        start_of_line = at + n * BOARDS_OF_A_LINE * base
+        end = _played(rules, reply, line, 1, 3)
+        write_board(rules, end, mover, rows[:, start_of_line + base :], row)
+        write_board(rules, reply, mover, rows[:, start_of_line:], row)
 
 
 @kernel

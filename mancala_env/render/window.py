@@ -86,7 +86,8 @@ class Window:
     def _open(self) -> None:
         if find_spec("pygame") is None:
             # Not at the top: the window's process does not import the package.
-            from mancala_env._util.command_line import MissingPackage, pip_command
+            from mancala_env._util.command_line import MissingPackage
+            from mancala_env._util.installation import pip_command
 
             raise MissingPackage(f"a window needs pygame-ce: {pip_command('window')}")
         # -P: do not import from the folder of this file.

@@ -25,6 +25,15 @@ from mancala_env.training.progress_bar import say
 from mancala_env.training.run_folder import METRICS, RULESET_FILE, STEPS, RunFolder, write_atomically
 
 REPORT = "report.html"
+_EVALUATE = "From balanced openings, where win rates differ, with ratings: mancala evaluate {}"
+# Kinds of observation that look ahead: what they show, and the search of the same turns without training.
+_LOOKAHEAD = {
+    "afterstates": ("the turn of each action", "greedy"),
+    "replies": ("each action and the best reply", "minimax:2"),
+    "lines": ("the best play of four turns", "minimax:4"),
+    "leaves": ("the best play of four turns", "minimax:4"),
+    "values": ("the best play of four turns, by the bundled value network", "value+minimax:4"),
+}
 # Number of earlier checkpoints that show whether the agent forgot something.
 _MOST_EARLIER = 10
 
@@ -108,10 +117,11 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
     write_atomically(folder.path / REPORT, page.html().encode(errors="backslashreplace"))
     console.print(_table(title, results))
     lines = [
-        f"These games start after {config.evaluation.opening_turns} random turns. The win rates of mancala "
-        "evaluate differ, because its games start from balanced openings."
+        f"These games start after {config.evaluation.opening_turns} random turns.",
+        _EVALUATE.format(checkpoint),
     ]
-    lines += [_regret_in_words(regret)] if regret else []
+    lines += [_regret_in_words(regret), _scale_in_words(config, regret)] if regret else []
+    lines += lookahead_in_words(config)
     lines += [f"Checkpoint: {checkpoint}", f"Report: {folder.path / REPORT}", "Play against it:"]
     for line in (*lines, f"  {_how_to_play(config, folder, checkpoint)}"):
         say(console, line)
@@ -148,6 +158,37 @@ def _regret_in_words(regret: Regret) -> str:
         f"Against perfect play: mean regret {regret.overall.mean_regret:.2f} seeds per move "
         f"({low:.2f} to {high:.2f}), {regret.overall.optimal_share:.0%} of moves optimal"
     )
+
+
+def _scale_in_words(config: TrainConfig, regret: Regret) -> str:
+    """Return where an agent stands between scripted agents and perfect play, which has regret 0."""
+    kind = config.network.observation
+    specs = ["minimax:4"]
+    if kind in _LOOKAHEAD and _LOOKAHEAD[kind][1] not in specs:
+        specs.append(_LOOKAHEAD[kind][1])
+    scale = []
+    for spec in specs:
+        found = measure_regret(make(spec, config.game, seed=config.seed), config.game)
+        scale.append(f"{spec} {found.overall.mean_regret:.2f}")
+    return f"On this scale: {', '.join(scale)}, this agent {regret.overall.mean_regret:.2f}, perfect play 0"
+
+
+def lookahead_in_words(config: TrainConfig) -> list[str]:
+    """Return lines that say which part of an agent's strength is lookahead, and what a search taught it."""
+    lines = []
+    if config.network.observation in _LOOKAHEAD:
+        shown, same = _LOOKAHEAD[config.network.observation]
+        lines.append(f"Lookahead: the network sees {shown}; {same} is that lookahead without training")
+    taught = []
+    if config.distillation.positions:
+        taught.append(
+            f"{config.distillation.spec} labelled up to {config.distillation.positions:,} positions first"
+        )
+    if config.expert.share:
+        taught.append(f"{config.expert.spec} labelled {config.expert.share:.0%} of the steps of self-play")
+    if taught:
+        lines.append(f"Search labels: {'; '.join(taught)}")
+    return lines
 
 
 def _how_to_play(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> str:

@@ -19,6 +19,7 @@ from checkpoints import identity_of, write_checkpoint
 from error_checks import names
 
 from mancala_env import Position, cli, rulesets, solver
+from mancala_env._util.installation import pip_command
 from mancala_env._util.package_data import bundled_file
 from mancala_env.cli import serve
 from mancala_env.games import records
@@ -37,6 +38,7 @@ COMMANDS = (
     "replay",
     "play",
     "rulesets",
+    "warmup",
 )
 NEAR_THE_END = "layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 20-20 S"
 ROUND_3 = f"{NEAR_THE_END} round=3"
@@ -449,7 +451,7 @@ def test_training_without_its_extra_names_the_pip_command():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert done.stderr.endswith('pip install ".[train]"\n')
+    assert done.stderr.endswith(f"{pip_command('train')}\n")
 
 
 def test_show_tells_what_runs_a_file_without_running_it(tmp_path, capsys):
@@ -598,7 +600,7 @@ def test_a_missing_extra_names_its_pip_command():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)  # nothing was played
-    assert 'matplotlib: pip install ".[arena]"' in done.stderr
+    assert f"matplotlib: {pip_command('arena')}" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from error_checks import names
 
 from mancala_env import cli, rulesets
 from mancala_env._util.command_line import Interrupted, MissingPackage, Parser, in_one_line
+from mancala_env._util.installation import pip_command
 from mancala_env._util.package_data import bundled_file
 from mancala_env.errors import MancalaError
 from mancala_env.solver.book import UNKNOWN, Book
@@ -238,8 +239,8 @@ def test_a_file_that_is_not_a_book_is_named_and_kept(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("missing", "words", "said"),
     [
-        ("ray", ["training/rllib_train.py", "--help"], ["rllib_train.py", 'pip install ".[ray]"']),
-        ("torch", ["training/train.py", "--help"], ["mancala train", 'pip install ".[train]"']),
+        ("ray", ["training/rllib_train.py", "--help"], ["rllib_train.py", pip_command("ray")]),
+        ("torch", ["training/train.py", "--help"], ["mancala train", pip_command("train")]),
         ("yaml", ["training/train.py", "--help"], ["mancala train", "yaml", "pip install"]),
     ],
 )

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numba
@@ -197,32 +198,71 @@ def test_kernels_count_no_references_to_arrays():
     assert "call void @NRT_incref" not in code
 
 
+def errors_of(script, cache, **variables):
+    """Run a script in a new process with a kernel cache; return its standard error."""
+    kept = {name: value for name, value in os.environ.items() if name != decorator.QUIET}
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=kept | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(PACKAGE.parent)} | variables,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == ""
+    return done.stderr
+
+
+_TWO_TURNS = "import mancala_env; p = mancala_env.Position('leyla'); p.play(1); p.copy().play(2)"
+_AT_ONCE = "from mancala_env.engine.jit import decorator as d; d._SILENT_SECONDS = 0\n"
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="a terminal is played by a pty")
-def test_a_screen_is_told_once_when_kernels_compile_and_not_when_they_are_cached(tmp_path):
-    import pty
+def test_one_message_tells_of_compiling_and_none_of_cached_kernels(tmp_path):
+    said = errors_of(_AT_ONCE + _TWO_TURNS, tmp_path / "cache")
+    assert (said.count("compiling kernels once"), said.count("\n")) == (1, 1)
+    assert errors_of(_AT_ONCE + _TWO_TURNS, tmp_path / "cache") == ""
+    assert errors_of(_AT_ONCE + _TWO_TURNS, tmp_path / "other", **{decorator.QUIET: "1"}) == ""
 
-    def said():
-        """Play a turn in a new process whose standard error is a terminal; returns its output."""
-        terminal, child = pty.openpty()
-        try:
-            subprocess.run(
-                [sys.executable, "-c", "import mancala_env; mancala_env.Position('leyla').play(1)"],
-                env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(PACKAGE.parent)},
-                check=True,
-                stderr=child,
-            )
-            os.set_blocking(terminal, False)
-            try:
-                return os.read(terminal, 4096).decode()
-            except BlockingIOError:
-                return ""
-        finally:
-            os.close(terminal)
-            os.close(child)
 
-    assert said().count("mancala_env: compiling kernels, once for this version") == 1
-    assert said() == ""
+@pytest.mark.slow
+def test_the_message_says_where_kernels_cannot_be_kept(tmp_path):
+    (tmp_path / "file").touch()
+    said = errors_of(_AT_ONCE + _TWO_TURNS, tmp_path / "file" / "cache")
+    assert said.count("in each process") == said.count("NUMBA_CACHE_DIR") == 1
+
+
+def test_a_short_compilation_is_silent(start, capsys, monkeypatch):
+    announcer = decorator._Announcer()
+    monkeypatch.setattr(announcer, "is_silent", False)
+    event = SimpleNamespace(data={"dispatcher": proof_search._take_bound})
+    for _ in range(3):
+        announcer.on_start(event)
+        announcer.on_end(event)
+    assert capsys.readouterr().err == ""
+    announcer._seconds = decorator._SILENT_SECONDS
+    for _ in range(3):
+        announcer.on_start(event)
+        announcer.on_end(event)
+    assert capsys.readouterr().err.count("compiling kernels") == 1
+
+
+def test_one_version_of_an_inner_kernel_serves_all_integers(start, tmp_path):
+    """Other kernels call it with literals, small integers and int64."""
+    (tmp_path / "callers.py").write_text(
+        "import numpy as np\nfrom two_kernels import kernel, one_more\n\n\n"
+        "@kernel\ndef sums(numbers, large):\n"
+        "    return one_more(1) + one_more(numbers[0]) + one_more(len(numbers)), one_more(large)\n"
+    )
+    for num_kept in (0, 1):
+        start()
+        sys.modules.pop("callers", None)
+        callers = importlib.import_module("callers")
+        found = callers.sums(np.array([-3], np.int8), 0.5)
+        assert found == (2 - 2 + 2, 1.5)
+        assert num_hits(callers.sums) == num_kept
+    names = [path.name for path in files_of(tmp_path) if "-inner" in path.name]
+    assert len(names) == 2
+    sys.modules.pop("callers", None)
 
 
 def test_a_kernel_may_be_in_a_file_of_the_user(tmp_path, monkeypatch):

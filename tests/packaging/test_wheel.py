@@ -6,6 +6,7 @@ installing them takes minutes. With CLEAN_INSTALL=1 they are installed (nox sess
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import sysconfig
@@ -147,6 +148,27 @@ def test_the_wheel_is_what_is_imported(installed):
     path, training = installed.run("python", "-c", code).split()
     assert Path(path).is_relative_to(installed.scripts.parent)
     assert training == "None"
+
+
+@pytest.mark.slow
+def test_a_missing_extra_names_a_command_that_pip_accepts(installed, wheel):
+    """pip records that the package came from the wheel; the package is on no index."""
+    code = (
+        "import sys; sys.modules['torch'] = None; from mancala_env import cli; sys.exit(cli.main(['train']))"
+    )
+    command = [str(installed.scripts / "python"), "-c", code]
+    done = subprocess.run(
+        command, cwd=installed.folder, env=installed.variables, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "torch" in done.stderr
+    words = shlex.split(done.stderr)
+    wanted = words[words.index("install") + 1 :]
+    assert wanted == [f"mancala-env[train] @ {wheel.as_uri()}"]
+    python = str(installed.scripts / "python")
+    offline = ["--dry-run", "--no-deps", "--no-index", "--quiet"]
+    check = [sys.executable, "-m", "pip", "--python", python, "install", *offline, *wanted]
+    assert subprocess.run(check, capture_output=True, text=True).returncode == 0
 
 
 @pytest.mark.slow

@@ -19,6 +19,8 @@ import numpy as np
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
+from mancala_env.engine.jit import inner
+
 _VERSIONS = (numba.__version__, llvmlite.__version__, np.__version__)
 # Settings of numba that change the compiled code.
 _SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")
@@ -54,7 +56,7 @@ class KernelCache:
             if checksum != _checksum(data):
                 return None
             found, result = pickle.loads(data)
-            return CompileResult._rebuild(context, *result) if found == key else None
+            return self._rebuilt(context, result) if found == key else None
         except Exception:  # no file, no permission, or a pickle of unknown classes
             return None
 
@@ -63,7 +65,7 @@ class KernelCache:
         if result.library.has_dynamic_globals or not all(lifted.can_cache for lifted in result.lifted):
             return
         key, path = self._place(signature, result.codegen)
-        data = dumps((key, result._reduce()))
+        data = dumps((key, self._reduced(result)))
         new = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}")
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -75,6 +77,12 @@ class KernelCache:
         except OSError:  # a full disk, a quota, a folder that cannot be written
             pass
 
+    def _reduced(self, result: CompileResult) -> Any:
+        return result._reduce()
+
+    def _rebuilt(self, context: Any, data: Any) -> CompileResult:
+        return CompileResult._rebuild(context, *data)
+
     def flush(self) -> None:
         """Do nothing: `recompile` overwrites the file."""
 
@@ -84,6 +92,20 @@ class KernelCache:
         key = (self._stem, self._code, signature, codegen.magic_tuple(), _VERSIONS, settings)
         name = f"{self._stem}-{hashlib.sha256(repr(key).encode()).hexdigest()[:20]}.nbc"
         return key, self._folder / name.replace("<", "").replace(">", "")
+
+
+class InnerCache(KernelCache):
+    """The versions of a function that other kernels call."""
+
+    def __init__(self, function: Callable[..., Any], folder: str | Path) -> None:
+        super().__init__(function, folder)
+        self._stem += "-inner"
+
+    def _reduced(self, result: CompileResult) -> Any:
+        return inner.reduced(result)
+
+    def _rebuilt(self, context: Any, data: Any) -> CompileResult:
+        return inner.rebuilt(context, data)
 
 
 def _checksum(data: bytes) -> bytes:

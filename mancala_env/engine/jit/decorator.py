@@ -22,7 +22,8 @@ import numba.core.config
 from numba.core.event import Listener, register
 from numba.core.options import DefaultOptions
 
-from mancala_env.engine.jit.cache import KernelCache
+from mancala_env.engine.jit.cache import InnerCache, KernelCache
+from mancala_env.engine.jit.inner import InnerCompiler, canonical
 from mancala_env.engine.jit.interrupts import defer_stop_signals
 
 _numba_config: Any = numba.core.config
@@ -34,6 +35,9 @@ _IMPORTED_MODULE = re.compile(
 # numba counts by default, with atomic instructions, in kernels with arrays and several returns. That took
 # 10 % of the time of a search. The option is not public in numba.
 _COUNTS_NO_REFERENCES: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
+QUIET = "MANCALA_ENV_QUIET"
+"""Environment variable that turns off the message about compiling."""
+_SILENT_SECONDS = 1.0
 # Folders of older sources are deleted a month after their last use.
 _KEEP_SECONDS = 30 * 24 * 3600
 
@@ -115,57 +119,81 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     It may write into arrays, but not allocate or return them. With ``NUMBA_DISABLE_JIT=1`` the function
     stays plain Python.
     """
-    compiled: Any = numba.njit(nogil=True, error_model="numpy", forceinline=True, **_COUNTS_NO_REFERENCES)(
-        function
-    )
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True}
+    options |= {"no_cfunc_wrapper": True, **_COUNTS_NO_REFERENCES}
+    compiled: Any = numba.njit(**options)(function)
     if _numba_config.DISABLE_JIT:
         return compiled
-    folder = cache_folder(Path(function.__code__.co_filename).resolve())
-    _compile_once_for_literals(compiled)
     # The file of a closure does not determine its code.
-    if folder is not None and function.__closure__ is None:
+    is_cached = function.__closure__ is None
+    folder = cache_folder(Path(function.__code__.co_filename).resolve()) if is_cached else None
+    if folder is not None:
         compiled._cache = KernelCache(function, folder)
+    inner = lru_cache(lambda: _inner_version(function, options, folder))
+    # Calls from other kernels use the inner version.
+    compiled.get_overload = lambda signature: inner().get_overload(signature)
+    compiled.get_call_template = lambda args, kws: inner().get_call_template(
+        tuple(map(canonical, args)), {name: canonical(kind) for name, kind in kws.items()}
+    )
     return defer_stop_signals(compiled)
 
 
-def _compile_once_for_literals(dispatcher: Any) -> None:
-    """Let a call such as ``f(game, 0)`` use the code for any integer.
-
-    numba compiles a kernel again for each literal that another kernel passes to it. Kernels are inlined, so
-    that gains nothing, and takes 20 % of the time of all compilations.
-    """
-    call_template = dispatcher.get_call_template
-
-    def call_template_of_types(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        return call_template(
-            tuple(map(numba.types.unliteral, arguments)),
-            {name: numba.types.unliteral(kind) for name, kind in keywords.items()},
-        )
-
-    dispatcher.get_call_template = call_template_of_types
+def _inner_version(function: Callable[..., Any], options: dict[str, Any], folder: str | None) -> Any:
+    """Return the version of a kernel for calls from other kernels; Python does not call it."""
+    options = options | {"no_cpython_wrapper": True, "pipeline_class": InnerCompiler}
+    version: Any = numba.njit(**options)(function)
+    # numba would insert machine code, which there is none of.
+    version.add_overload = lambda result: version.overloads.update({result.signature.args: result})
+    if folder is not None:
+        version._cache = InnerCache(function, folder)
+    return version
 
 
 class _Announcer(Listener):
-    """Print one message in a terminal or a notebook when kernels are compiled, which takes seconds."""
+    """Print one message on standard error when the kernels of a process take over a second to compile.
 
-    has_printed = False
+    It is printed in files and pipes, too: a log that stops for many seconds needs the explanation most.
+    """
+
+    def __init__(self) -> None:
+        self._depth, self._start, self._seconds = 0, 0.0, 0.0
+        self.is_silent = bool(os.environ.get(QUIET))
 
     def on_start(self, event: Any) -> None:
-        """Print the message at the first kernel of the package that is not in the cache."""
-        module = event.data["dispatcher"].py_func.__module__
-        if self.has_printed or not module.startswith("mancala_env"):
+        """Count a compilation that starts, and print the message if enough time has passed."""
+        if not _is_ours(event):
             return
-        if sys.stderr is None or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
-            return
-        self.has_printed = True
-        folder = cache_folder(Path(__file__).resolve())
-        is_kept = folder is not None and os.access(folder, os.W_OK)
-        often = "once for this version" if is_kept else "in each process, without a cache folder"
-        print(f"mancala_env: compiling kernels, {often}; some seconds", file=sys.stderr, flush=True)
+        now = time.perf_counter()
+        if self._depth == 0:
+            self._start = now
+        self._depth += 1
+        if not self.is_silent and self._seconds + now - self._start > _SILENT_SECONDS:
+            self.is_silent = True
+            if sys.stderr is not None:
+                print(f"mancala_env: {_message()}", file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:
-        """Do nothing."""
+        """Add the time of a compilation that no other one contains."""
+        if _is_ours(event):
+            self._depth -= 1
+            if self._depth == 0:
+                self._seconds += time.perf_counter() - self._start
+
+
+def _is_ours(event: Any) -> bool:
+    return event.data["dispatcher"].py_func.__module__.startswith("mancala_env")
+
+
+def _message() -> str:
+    folder = cache_folder(Path(__file__).resolve())
+    if folder is not None and os.access(folder, os.W_OK):
+        return "compiling kernels once, about 10 s; `mancala warmup` compiles all of them"
+    return (
+        f"compiling kernels in each process, because {folder or 'the cache folder'} cannot be written; "
+        "set NUMBA_CACHE_DIR to a folder that can"
+    )
 
 
 # numba reports only kernels that are not in the cache, so cached kernels print nothing.
-register("numba:compile", _Announcer())
+ANNOUNCER = _Announcer()
+register("numba:compile", ANNOUNCER)
