@@ -376,11 +376,11 @@ def seen(app):
     ("game", "keys"),
     [
         ("leyla", []),
-        ("leyla", ["right"]),
-        ("leyla", ["space", "3", "full_stop", "full_stop"]),
-        ("leyla", ["question_mark"]),
-        ("layli_goobalay_long", ["3"]),
-        (ONE_TURN, ["2"]),
+        pytest.param("leyla", ["right"], marks=pytest.mark.slow),
+        pytest.param("leyla", ["space", "3", "full_stop", "full_stop"], marks=pytest.mark.slow),
+        pytest.param("leyla", ["question_mark"], marks=pytest.mark.slow),
+        pytest.param("layli_goobalay_long", ["3"], marks=pytest.mark.slow),
+        pytest.param(ONE_TURN, ["2"], marks=pytest.mark.slow),
     ],
 )
 async def test_a_terminal_that_changes_its_size_shows_what_a_new_one_does(
