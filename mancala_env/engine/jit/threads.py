@@ -1,9 +1,8 @@
 """Parallel work on slices of many games, with threads. Kernels release the GIL.
 
-Ctrl-C may arrive at any instruction of the main thread. In a lock written in Python, such as that of
-`threading.Condition`, an instruction lies between taking the lock and the statement that returns it. Ctrl-C
-there leaves the lock taken, and the threads wait for ever. So the main thread only touches queues of C here, not
-`concurrent.futures`: with it, about 1 of 400 interrupts of short steps ended in a deadlock.
+Ctrl-C raises KeyboardInterrupt between any two instructions of the main thread. In `Condition.__enter__` that
+leaves the lock taken, and all threads wait for it forever. `concurrent.futures` uses such locks: 1 of 400
+interrupts of short steps was a deadlock. So here the main thread uses queues, which are written in C.
 """
 
 import os
