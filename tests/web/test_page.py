@@ -399,6 +399,7 @@ def test_a_position_is_set_up_by_hand(open_page: Open) -> None:
     assert text_of(page) == "layli_goobalay 1,0,0,0,0,0/0,0,1,0,0,0 19-3 S"
 
 
+@pytest.mark.slow
 def test_every_lesson_can_be_done(open_page: Open) -> None:
     page = open_page("#learn")
     for number in range(30):
@@ -590,6 +591,7 @@ def drop(page: Page, name: str, content: bytes) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_game_is_studied_without_changing_it(open_page: Open) -> None:
     page = open_page()
     page.keyboard.press("1")
