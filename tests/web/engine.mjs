@@ -7,6 +7,7 @@ import { pathToFileURL } from "node:url";
 const folder = pathToFileURL(`${process.env.FOLDER}/`);
 const read = (name) => fs.readFileSync(new URL(name, folder));
 const { Engine, InvalidInput, Search, wordsOf } = await import(new URL("engine.js", folder));
+const { Book } = await import(new URL("book.js", folder));
 const description = JSON.parse(read("mancala.json"));
 const newEngine = () => Engine.load(read("mancala.wasm"), description);
 const engine = await newEngine();
@@ -331,6 +332,77 @@ test("a study is replaced by the next one, and a solver is for its rules", () =>
   const last = solver.study(game);
   solver.close();
   assert.match(refusal(() => last.goOn(1)), /replaced/);
+});
+
+test("the best actions of a study are those with the highest bounds, at any time", () => {
+  const solver = engine.solver("layli_goobalay", { megabytes: 1 });
+  let differing = 0;
+  for (let seed = 0; seed < 12; seed++) {
+    const game = engine.newGame("layli_goobalay");
+    engine.playRandom(game, BigInt(seed), 15 + seed);
+    if (game.isOver) continue;
+    const study = solver.study(game);
+    for (let piece = 0; piece < 40 && !study.isDone; piece++) {
+      const { bounds, best, lower } = study.result, order = (a, b) => bounds[b][0] - bounds[a][0] || bounds[b][1] - bounds[a][1];
+      const [top] = [...game.legal].sort(order);
+      assert.deepEqual(best, game.legal.filter((action) => bounds[action].join() === bounds[top].join()));
+      assert.ok(game.legal.every((action) => bounds[action][0] <= bounds[action][1]) && lower >= bounds[top][0]);
+      differing += Number(game.legal.some((action) => bounds[action][1] === bounds[top][1] && bounds[action][0] < bounds[top][0] && action < top));
+      study.goOn(0);
+    }
+  }
+  assert.ok(differing > 0);
+  solver.close();
+});
+
+// Opening books
+
+test("a book knows the values of its positions, whatever is in the stores", () => {
+  const ruleset = engine.ownRuleset({ row_width: 3, seeds_per_hole: 2 }), solver = engine.solver(ruleset, { megabytes: 1 });
+  const solved = (game) => {
+    const study = solver.study(game);
+    study.goOn(Infinity);
+    return { value: study.result.lower, values: Object.fromEntries(Object.entries(study.result.bounds).map(([action, [value]]) => [action, value])), best: study.result.best };
+  };
+  const sides = (game) => Array.from({ length: 6 }, (_, action) => [game.seeds[game.holeOf(action)], game.owner[game.holeOf(action)] < 0 ? 0 : game.owner[game.holeOf(action)] === game.player ? 1 : -1]);
+  const margin = (game) => sides(game).reduce((sum, [seeds, owner]) => sum + seeds * owner, 0);
+  const start = engine.newGame(ruleset), levels = [[start]], seen = new Set([JSON.stringify([start.stall, sides(start)])]);
+  for (let turn = 1; turn <= 5; turn++) {
+    levels.push(levels.at(-1).flatMap((game) => game.legal.map((action) => game.after(action)).filter((after) => {
+      const key = JSON.stringify([after.stall, sides(after)]);
+      return !after.isOver && !seen.has(key) && seen.add(key);
+    })));
+  }
+  const games = levels.flat(), rests = games.map((game) => solved(game).value - margin(game));
+  assert.ok(games.some((game) => margin(game) !== 0) && games.some((game) => game.player === 1 && game.stores[0] !== game.stores[1]));
+  const line = [];
+  let last = start;
+  while (!last.isOver) {
+    line.push(solved(last).best[0]);
+    last = last.after(line.at(-1));
+  }
+  const book = new Book(start, { turns: 5, rests, line });
+  let overs = 0;
+  for (const game of games) {
+    assert.equal(book.value(game), solved(game).value, game.text);
+    const exact = solved(game).values, known = book.values(game);
+    for (const [action, value] of Object.entries(known)) assert.equal(value, exact[action], `${game.text} ${action}`);
+    overs += game.legal.filter((action) => game.after(action).isOver && action in known).length;
+    if (levels.indexOf(levels.find((level) => level.includes(game))) < 5) assert.deepEqual(Object.keys(known), Object.keys(exact));
+  }
+  assert.ok(overs > 0);
+  let game = start;
+  for (const action of line) {
+    assert.deepEqual([book.action(game), book.value(game)], [action, solved(game).value]);
+    game = game.after(action);
+  }
+  assert.deepEqual([game.isOver, book.value(game), book.action(game)], [true, (game.counts[0] - game.counts[1] - game.stores[0] + game.stores[1]) * (game.player === 0 ? 1 : -1), undefined]);
+  const [stored] = levels[2], other = engine.setUp(ruleset, { seeds: stored.seeds.map((seeds, hole) => (hole === stored.seeds.indexOf(Math.max(...stored.seeds)) ? seeds - 1 : seeds)), player: stored.player });
+  assert.equal(book.value(other), undefined);
+  assert.throws(() => new Book(start, { turns: 5, rests: rests.slice(1), line: [] }), /custom/);
+  const holed = new Book(start, { turns: 1, rests: [null, ...rests.slice(1, 1 + levels[1].length)], line: [] });
+  assert.deepEqual([holed.value(start), Object.keys(holed.values(start)).length], [undefined, start.legal.length]);
+  solver.close();
 });
 
 // Memory
