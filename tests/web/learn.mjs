@@ -1,4 +1,4 @@
-// The view Learn, keys, files, rulesets and the graph without a browser: FOLDER=mancala_env/web node --test learn.mjs
+// The view Learn, keys, files, rulesets, the graph and offline use without a browser: FOLDER=mancala_env/web node --test learn.mjs
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { beforeEach, test } from "node:test";
@@ -400,4 +400,71 @@ test("legal turns and the position are said, and a step is begun again", async (
   assert.deepEqual([view.told.textContent, textOf(view)], ["", stepTexts("layli", 4)]);
   view.commands.board();
   assert.ok(view.board.holes.children.includes(document.activeElement));
+});
+
+// Offline use
+
+/** The service worker, with a network and a cache of our own. */
+function worker({ network, cache }) {
+  const heard = {}, noted = [];
+  globalThis.location = { origin: "http://here" };
+  globalThis.self = {
+    addEventListener: (kind, listener) => { heard[kind] = listener; },
+    skipWaiting: () => noted.push("skipWaiting"),
+    clients: { claim: async () => noted.push("claim") },
+  };
+  globalThis.caches = { open: async (name) => { if (!cache) throw new Error("blocked"); assert.equal(name, "mancala"); return cache; } };
+  const { fetch } = globalThis;
+  globalThis.fetch = network;
+  new Function(read("offline.js"))(); // a script, not a module
+  const fire = async (kind, event = {}) => {
+    let waited, answer;
+    heard[kind]({ ...event, waitUntil: (promise) => { waited = promise; }, respondWith: (promise) => { answer = promise; } });
+    await waited;
+    return answer;
+  };
+  return { fire, noted, end: () => { globalThis.fetch = fetch; } };
+}
+const request = { method: "GET", url: "http://here/app.js" };
+const response = (ok) => ({ ok, clone: () => ({ ok, isClone: true }) });
+
+test("all files of the page are cached, and the worker starts at once", async () => {
+  const added = [];
+  const { fire, noted, end } = worker({ cache: { addAll: async (files) => void added.push(...files) } });
+  await fire("install");
+  await fire("activate");
+  end();
+  assert.deepEqual(noted, ["skipWaiting", "claim"]);
+  const files = fs.readdirSync(folder).filter((name) => /\.(js|json|wasm|css|svg|html|webmanifest)$/.test(name) && name !== "offline.js");
+  assert.deepEqual(files.filter((name) => !added.includes(name)), []);
+});
+
+test("the network comes first and is cached, and the cache answers without it", async () => {
+  const put = [], asked = [];
+  let answer = response(true);
+  const cache = {
+    put: async (...given) => { put.push(given); throw new Error("full"); },
+    match: async (...given) => { asked.push(given); return given[0] === request ? "kept" : undefined; },
+  };
+  const { fire, end } = worker({ cache, network: async () => { if (answer instanceof Error) throw answer; return answer; } });
+  assert.equal(await fire("fetch", { request }), answer);
+  assert.deepEqual([put.length, put[0][0], put[0][1].isClone, asked.length], [1, request, true, 0]);
+  answer = response(false);
+  assert.equal(await fire("fetch", { request }), answer);
+  assert.equal(put.length, 1); // an error is not cached
+  answer = new Error("offline");
+  assert.equal(await fire("fetch", { request }), "kept");
+  assert.deepEqual(asked, [[request, { ignoreSearch: true }]]);
+  await assert.rejects(fire("fetch", { request: { ...request } }), answer);
+  for (const other of [{ method: "POST" }, { url: "http://there/app.js" }]) assert.equal(await fire("fetch", { request: { ...request, ...other } }), undefined);
+  end();
+});
+
+test("without a cache, the network answers", async () => {
+  let answer = response(true);
+  const { fire, end } = worker({ cache: null, network: async () => { if (answer instanceof Error) throw answer; return answer; } });
+  assert.equal(await fire("fetch", { request }), answer);
+  answer = new Error("offline");
+  await assert.rejects(fire("fetch", { request }), answer);
+  end();
 });

@@ -16,6 +16,7 @@ from page_in_node import FOLDER, NODE
         "app.mjs",
         "learn.mjs",
         "play.mjs",
+        "records.mjs",
         pytest.param("worker.mjs", marks=pytest.mark.slow),
     ],
 )
