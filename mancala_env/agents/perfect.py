@@ -5,15 +5,16 @@ Every action of these agents keeps the exact value of the position.
 
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
+from threading import Event
 from typing import Unpack
 
 import numpy as np
 
 from mancala_env.agents.base import Agent, AgentSettings
 from mancala_env.agents.searchers import MctsAgent, MinimaxAgent, ValueMinimaxAgent
+from mancala_env.engine.jit.threads import run_in_slices
 from mancala_env.games.position import Position
 from mancala_env.networks.value_files import NoValueNetwork
 from mancala_env.rulesets import Ruleset
@@ -35,6 +36,19 @@ _ANY_SHARE = 0.02
 _TURNS, _MOST_SEARCHED = 3, 100
 # Expected gains within this distance count as equal.
 _EQUAL = 1e-9
+
+
+class _Cancellation(Event):
+    """An event that cancels solvers when it is set."""
+
+    def __init__(self, solvers: list[Solver]) -> None:
+        super().__init__()
+        self._solvers = solvers
+
+    def set(self) -> None:
+        super().set()
+        for solver in self._solvers:
+            solver.cancel()
 
 
 class PerfectAgent(Agent):
@@ -93,18 +107,13 @@ class PerfectAgent(Agent):
         """Solve positions side by side, one on each thread, with a shared table."""
         solvers = [self._solver.sibling() for _ in range(num_workers)]
 
-        def work(n: int) -> list[tuple[int, ...]]:
-            return [self._best_actions(solvers[n], position) for position in positions[n::num_workers]]
-
         best: list[tuple[int, ...]] = [()] * len(positions)
-        with ThreadPoolExecutor(num_workers, thread_name_prefix="mancala-perfect") as pool:
-            try:
-                for n, found in enumerate(pool.map(work, range(num_workers))):
-                    best[n::num_workers] = found
-            except BaseException:  # such as Ctrl-C: stop the other threads
-                for solver in solvers:
-                    solver.cancel()
-                raise
+
+        def work(n: int, _: int) -> None:
+            share = positions[n::num_workers]
+            best[n::num_workers] = [self._best_actions(solvers[n], position) for position in share]
+
+        run_in_slices(work, num_workers, num_workers, fewest=1, is_cancelled=_Cancellation(solvers))
         return best
 
     def _best_actions(self, solver: Solver, position: Position) -> tuple[int, ...]:

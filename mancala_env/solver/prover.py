@@ -169,8 +169,8 @@ class Prover:
         for n in range(1, self.num_threads):
             self._start(n, games, beta)
         with ThreadPoolExecutor(self.num_threads - 1, thread_name_prefix="mancala-solver") as pool:
-            helpers = [pool.submit(search_along, n) for n in range(1, self.num_threads)]
             try:
+                helpers = [pool.submit(search_along, n) for n in range(1, self.num_threads)]
                 search_along(0)
             finally:
                 answered.set()

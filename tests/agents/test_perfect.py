@@ -229,7 +229,7 @@ def test_what_is_not_proved_in_time_is_searched_among_what_may_be_optimal(
     kind: str, bounds: dict[str, tuple[int, int]], allowed: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     position = Position("layli_goobalay")
-    # Searches of depth 4 to 12 agree, so the depth that half of 0.4 s reaches does not matter.
+    # Searches of depth 4 to 12 agree, so the depth that half of 0.1 s reaches does not matter.
     liked = agents.make("value+minimax:6", position.ruleset, num_threads=1).choose(position)
     one, two = [action for action in position.legal_actions if action != liked][:2]
     actions = {"liked": liked, "one": one, "two": two}
@@ -241,7 +241,7 @@ def test_what_is_not_proved_in_time_is_searched_among_what_may_be_optimal(
         return solver.Solution(lower, lows, (), 1, 0.1, False, lower, upper, known)
 
     monkeypatch.setattr(solver.Solver, "solve", too_late)
-    hurried = agents.make(f"{kind}:0.4s", position.ruleset, seed=1, num_threads=1)
+    hurried = agents.make(f"{kind}:0.1s", position.ruleset, seed=1, num_threads=1)
     chosen = set(hurried.act(np.repeat(position.games, 8, axis=0)).tolist())
     expected = {actions[name] for name in allowed}
     # Among several optimal actions, perfect+traps chooses by its own criterion.

@@ -103,6 +103,7 @@ def sees_an_end(forest: SearchTrees, root: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_what_is_proven_is_worth_what_perfect_play_finds() -> None:
     games = games_of(GABATA, 2000, 20, seed=3)
     state = unpack(games, GABATA.num_holes)
@@ -237,6 +238,7 @@ def test_a_short_run_learns_and_repeats_bit_for_bit(tmp_path: Path, monkeypatch)
     assert play_matches(f"policy+mcts:8:{player}", "random", LAYLI, games=2, seed=1).games == 2
 
 
+@pytest.mark.slow
 def test_prepare_compiles_the_search_and_learns(monkeypatch: pytest.MonkeyPatch) -> None:
     ran = []
     for owner, name in ((alphazero, "fit"), (search, "puct")):

@@ -54,6 +54,7 @@ def test_the_site_is_built_without_a_warning_and_links_lead_somewhere(site: Path
     assert links.broken_links(site) == []
 
 
+@pytest.mark.slow
 def test_every_ruleset_has_its_page_with_pictures(site: Path) -> None:
     for name in rulesets.names():
         text = (site / "rulesets" / f"{name}.html").read_text(encoding="utf-8")
@@ -62,6 +63,7 @@ def test_every_ruleset_has_its_page_with_pictures(site: Path) -> None:
         assert f"{name}.html" in (site / "rulesets" / "index.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_page_that_plays_is_on_the_site_and_every_board_opens_in_it(site: Path) -> None:
     served = {
         path.name for path in (ROOT / "mancala_env" / "web").iterdir() if path.suffix in (".js", ".wasm")
@@ -76,6 +78,7 @@ def test_the_page_that_plays_is_on_the_site_and_every_board_opens_in_it(site: Pa
         assert text.count('href="../app/index.html#study/') == text.count('<figure class="board">')
 
 
+@pytest.mark.slow
 def test_every_position_drawn_on_the_site_opens_in_study(site: Path) -> None:
     num_linked = 0
     for path in set(site.rglob("*.html")) - set((site / "app").rglob("*")):
@@ -96,6 +99,7 @@ def test_every_position_drawn_on_the_site_opens_in_study(site: Path) -> None:
     assert num_linked > rules_tour.count('"image/svg+xml"') + 10
 
 
+@pytest.mark.slow
 def test_every_board_printed_on_a_page_opens_in_study(site: Path) -> None:
     text = (site / "reference" / "rules.html").read_text(encoding="utf-8")
     linked = re.findall(r'href="../app/index.html#study/([^"]*)">Study', text)
@@ -120,6 +124,7 @@ North   4    store 0
         study_links.with_links_under_boards(block, "")
 
 
+@pytest.mark.slow
 def test_every_page_of_the_repository_is_on_the_site_and_reached_from_the_start(site: Path) -> None:
     start = (site / "index.html").read_text(encoding="utf-8")
     for path in set(pages.pages().values()) - {"index.md"}:
@@ -128,6 +133,7 @@ def test_every_page_of_the_repository_is_on_the_site_and_reached_from_the_start(
         assert f'href="{page}"' in start, page
 
 
+@pytest.mark.slow
 def test_every_public_name_is_in_the_reference(site: Path) -> None:
     inventory = InventoryFile.loads((site / "objects.inv").read_bytes(), uri="").data
     written = {name for kind in inventory.values() for name in kind}

@@ -1,16 +1,20 @@
-"""Ctrl-C during the compilation of a kernel is never lost."""
+"""Ctrl-C during the compilation of a kernel or during parallel work is never lost."""
 
 import signal
 import subprocess
 import sys
+import time
+from itertools import count
 from types import FrameType
 from typing import Any
 
 import numba
 import pytest
+from error_checks import raises
 
 from mancala_env.engine.jit import interrupts
 from mancala_env.engine.jit.interrupts import defer_stop_signals
+from mancala_env.engine.jit.threads import run_in_slices
 
 
 def twice(n):
@@ -73,3 +77,64 @@ def test_every_kernel_of_the_package_hears() -> None:
         f"assert turn.play_turn.compile.__module__ == {interrupts.__name__!r}\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def interrupt_at(moment: int) -> None:
+    """Send SIGINT to this process at the n-th call or return of another file, of Python or of C."""
+    moments = count()
+
+    def watch(frame: FrameType, event: str, _: Any) -> None:
+        if frame.f_code.co_filename != __file__ and next(moments) == moment:
+            sys.setprofile(None)
+            signal.raise_signal(signal.SIGINT)
+
+    sys.setprofile(watch)
+
+
+@pytest.mark.timeout(60)
+def test_ctrl_c_at_any_moment_of_parallel_work_is_handled(own_handler: None) -> None:
+    """No thread waits for a lock that the main thread took when Ctrl-C arrived."""
+    started: list[int] = []
+    ended: list[int] = []
+
+    def work(start: int, stop: int) -> None:
+        started.append(start)
+        time.sleep(0.002)
+        ended.append(start)
+
+    num_interrupts = 0
+    while True:
+        interrupt_at(num_interrupts)
+        try:
+            run_in_slices(work, 2, 2, fewest=1)
+        except KeyboardInterrupt:
+            num_interrupts += 1
+        else:
+            break
+        finally:
+            sys.setprofile(None)
+        assert len(started) == len(ended), "a slice is still running"
+        started.clear()
+        ended.clear()
+        run_in_slices(work, 2, 2, fewest=1)
+        assert sorted(ended) == [0, 1]
+        started.clear()
+        ended.clear()
+    assert num_interrupts > 10
+
+
+def test_an_error_in_a_slice_ends_the_others() -> None:
+    heard: list[int] = []
+
+    def work(start: int, stop: int) -> None:
+        if start == 0:
+            raise ZeroDivisionError("slice 0")
+        time.sleep(0.001)
+        heard.append(start)
+
+    with raises(ZeroDivisionError, "slice 0"):
+        run_in_slices(work, 10**6, 2, most=1)
+    num_heard = len(heard)
+    assert num_heard < 1000
+    time.sleep(0.01)
+    assert len(heard) == num_heard

@@ -341,6 +341,7 @@ def test_a_full_disk_costs_the_cache_only(start, tmp_path, size):
     assert (last.one_more(1), num_hits(last.one_more)) == (2, 1)
 
 
+@pytest.mark.slow
 def test_the_rules_are_there_on_a_full_disk(site, tmp_path):
     pytest.importorskip("resource")
     full = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
@@ -463,6 +464,7 @@ def test_a_folder_that_is_removed_meanwhile_is_made_again(start, tmp_path):
     assert (num_hits(again.one_more), num_hits(again.two_more)) == (1, 1)
 
 
+@pytest.mark.slow
 def test_a_read_only_folder_is_read(site, tmp_path):
     cache = tmp_path / "cache"
     run(site, cache)
@@ -476,6 +478,7 @@ def test_a_read_only_folder_is_read(site, tmp_path):
     assert files_of(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_processes_that_start_together_share_a_cache(tmp_path):
     """Each process rewrites numba's index file, so that one process loses the entries of another."""
     (tmp_path / "two_kernels.py").write_text(_OWN_KERNELS)

@@ -8,6 +8,8 @@ import pytest
 from env_makers import ALL, IDS, aec_env, every_ruleset_and_kind, gym_env
 from gymnasium.utils.env_checker import check_env
 
+from mancala_env.render.window import Window
+
 with warnings.catch_warnings():  # PettingZoo's tests use a deprecated import of its own games
     warnings.filterwarnings("ignore", "The old environment creation API", DeprecationWarning)
     from pettingzoo.test import api_test, seed_test
@@ -45,10 +47,17 @@ def test_pettingzoo_render(ruleset):
         assert isinstance(drawing, str)
 
 
+@pytest.fixture
+def fast_window(monkeypatch):
+    """Open windows without a display, and show each picture without waiting for the next one."""
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    monkeypatch.setattr(Window, "_until", property(lambda window: 0.0, lambda window, until: None))
+
+
 @pytest.mark.filterwarnings("error")
+@pytest.mark.usefixtures("fast_window")
 @every_ruleset_and_kind
-def test_gymnasium_check_env(ruleset, kind, monkeypatch):
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")  # it opens a window
+def test_gymnasium_check_env(ruleset, kind):
     # check_env draws actions in one position and plays them in another, where they may be illegal.
     options: Any = {"illegal": "lose", "observation": kind}
     check_env(gym_env(ruleset, **options))
@@ -56,7 +65,7 @@ def test_gymnasium_check_env(ruleset, kind, monkeypatch):
 
 
 @pytest.mark.filterwarnings("error")
+@pytest.mark.usefixtures("fast_window")
 @pytest.mark.parametrize("gym_id", IDS)
-def test_gymnasium_check_env_of_the_ids_as_they_are(gym_id, monkeypatch):
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+def test_gymnasium_check_env_of_the_ids_as_they_are(gym_id):
     check_env(gymnasium.make(gym_id).unwrapped)

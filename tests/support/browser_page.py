@@ -36,7 +36,7 @@ class Site:
     def __init__(self) -> None:
         handler = functools.partial(_Files, directory=str(FOLDER))
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
         self.address = f"http://127.0.0.1:{self._server.server_port}/"
 

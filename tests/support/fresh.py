@@ -7,7 +7,8 @@ python tests/support/fresh.py --seed 7 tests/evaluation      # in the order of a
 The tests of the last commit run in random order in a clone. Its path contains a space and a letter that is
 not ASCII, and its time zone is far from UTC. $HOME, the temporary folder and the kernel cache
 are empty before the first run; the second run keeps them. If you are root, the tests run without root rights.
-They use this Python and its installed packages.
+They use this Python and its installed packages. A run starts even if an earlier one failed, and ends with a
+line that says whether it passed.
 """
 
 import argparse
@@ -17,11 +18,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY_UID = 65534
-_CHECK = "import pytest_randomly, numba, mancala_env; print(mancala_env.__file__)"
+# The tests must import the clone, not an installed copy of the package.
+_CHECK = """
+import sys, pytest_randomly, numba, mancala_env
+if not mancala_env.__file__.startswith(sys.argv[1]):
+    sys.exit(f"the tests would use {mancala_env.__file__}, not the clone {sys.argv[1]}")
+"""
 
 
 def private_folders(path: Path) -> list[Path]:
@@ -53,7 +60,7 @@ def as_nobody(folder: Path) -> list[str]:
 
 
 def main() -> int:
-    """Run the tests twice; returns the exit status of the first run that fails."""
+    """Run the tests twice; returns the exit status of the last run that failed, or 0."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -68,6 +75,11 @@ def main() -> int:
     base.chmod(0o755)
     clone = base / "mancala env é"
     subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", ROOT, clone], check=True)
+    git = ["git", "-C", str(ROOT)]
+    commit = subprocess.check_output([*git, "rev-parse", "HEAD"], text=True).strip()
+    subprocess.run(["git", "-C", str(clone), "checkout", "--quiet", "--detach", commit], check=True)
+    if subprocess.check_output([*git, "status", "--porcelain"], text=True):
+        print(f"fresh: changes since commit {commit[:7]} are not tested")
     folders = {"HOME": base / "home", "TMPDIR": base / "tmp", "NUMBA_CACHE_DIR": base / "kernels"}
     for folder in folders.values():
         folder.mkdir()
@@ -87,15 +99,21 @@ def main() -> int:
         return subprocess.run([*before, sys.executable, *words], cwd=clone, env=variables).returncode
 
     try:
-        if run("-c", _CHECK):
+        if run("-c", _CHECK, str(clone)):
             return 1
+        failed = 0
         for processes in options.processes:
-            print(f"fresh: {processes} process(es), seed {options.seed}", flush=True)
+            name = f"fresh: commit {commit[:7]}, {processes} process(es), seed {options.seed}"
+            print(name, flush=True)
+            began = time.monotonic()
             workers = str(processes if processes > 1 else 0)
             words = ["-p", "randomly", f"--randomly-seed={options.seed}", "-n", workers]
-            if status := run("-m", "pytest", "-q", *words, "--dist", "loadfile", *options.tests):
-                return status
-        return 0
+            status = run("-m", "pytest", "-q", *words, "--dist", "loadfile", *options.tests)
+            minutes = (time.monotonic() - began) / 60
+            ended = f"failed (status {status})" if status else "passed"
+            print(f"{name}: {ended} after {minutes:.1f} minutes", flush=True)
+            failed = status or failed
+        return failed
     finally:
         if options.keep:
             print(f"fresh: kept {base}")

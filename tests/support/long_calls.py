@@ -19,8 +19,8 @@ def act(spec, games=2, threads=1, ruleset="layli_goobalay"):
 for line in sys.stdin:
     ready, work = line.rstrip("\\n").split("\\t")
     exec(ready)
-    print("ready", flush=True)
     try:
+        print("ready", flush=True)  # Ctrl-C may follow at once
         exec(work)
         print("done, and was meant to last", flush=True)
     except KeyboardInterrupt:

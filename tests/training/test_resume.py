@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 from checkpoints import Planted
-from error_checks import raises
+from error_checks import names, raises
 from rich.console import Console
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
@@ -164,31 +164,28 @@ def test_a_run_resumed_from_a_seed_repeats_bit_for_bit(run: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("state", "says"),
+    "state",
     [
-        ([1, 2], "holds no state of an optimizer"),
-        ({"state": {0: {"step": 1}}, "param_groups": [{"lr": 0.1}]}, "something else than Adam's moments"),
-        ({"state": {}, "param_groups": [{"lr": math.nan}]}, "something else than Adam's moments"),
-        ({"state": {}, "param_groups": [{"lr": -1.0}]}, "something else than Adam's moments"),
-        (
-            {
-                "state": {0: {key: torch.zeros(3) for key in ("step", "exp_avg", "exp_avg_sq")}},
-                "param_groups": [{"lr": 0.1}],
-            },
-            "of other weights",
-        ),
+        [1, 2],
+        {"state": {0: {"step": 1}}, "param_groups": [{"lr": 0.1}]},
+        {"state": {}, "param_groups": [{"lr": math.nan}]},
+        {"state": {}, "param_groups": [{"lr": -1.0}]},
+        {
+            "state": {0: {key: torch.zeros(3) for key in ("step", "exp_avg", "exp_avg_sq")}},
+            "param_groups": [{"lr": 0.1}],
+        },
     ],
 )
 def test_an_invalid_optimizer_state_is_refused(
-    run: Path, state: object, says: str, capsys: pytest.CaptureFixture[str]
+    run: Path, state: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
     packed = io.BytesIO()
     torch.save(state, packed)
     repacked(run / "final.zip", **{"policy.optimizer.pth": packed.getvalue()})
     assert resume(run, 1024) == 2
     said = capsys.readouterr().err
-    assert "cannot resume from" in said
-    assert says in said
+    assert names(said, run / "final.zip")
+    assert "optimizer" in said
     assert read_identity(run / "final.zip").environment_steps == 512
 
 

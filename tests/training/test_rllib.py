@@ -503,6 +503,7 @@ def by_value() -> Iterator[None]:
     cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("by_value")
 def test_the_arena_on_ray_gives_the_results_of_the_arena_here(tmp_path: Path) -> None:
     path = write_checkpoint(tmp_path / "exported.zip", identity_of())

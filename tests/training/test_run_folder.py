@@ -180,7 +180,7 @@ def test_a_full_disk_ends_the_run_and_every_file_stays_whole(run: Path, capsys) 
     with largest_file(smallest - 1):
         assert resume(run, 5) == 2
     said = capsys.readouterr().err
-    assert f"cannot write {run}/checkpoints/" in said
+    assert f"{run}/checkpoints/" in said
     assert "File too large" in said
     assert "Traceback" not in said
     assert {path: path.read_bytes() for path in kept} == kept
@@ -196,7 +196,7 @@ def test_a_log_that_cannot_be_written_ends_the_run_and_what_was_learned_is_saved
     metrics.symlink_to("/dev/full")  # every write is ENOSPC
     assert resume(run, 9, "--checkpoint_minutes", "100") == 2
     said = capsys.readouterr().err
-    assert f"cannot write {metrics}: No space left on device" in said
+    assert names(said, [metrics, "No space left on device"])
     assert "Traceback" not in said
     newest = RunFolder(run).saved()[-1]
     assert read_identity(newest).environment_steps == 4 * UPDATE, "the update that could not be logged"
@@ -243,7 +243,7 @@ def test_a_folder_of_checkpoints_that_is_gone_ends_the_run_with_its_name(run: Pa
     (run / "checkpoints").write_text("a file", encoding="utf-8")
     assert resume(run, 5) == 2
     said = capsys.readouterr().err
-    assert f"cannot write {run}/checkpoints/" in said
+    assert f"{run}/checkpoints/" in said
     assert "Not a directory" in said
     assert read_identity(run / "final.zip").environment_steps == 3 * UPDATE
 
@@ -293,9 +293,7 @@ def test_a_foreign_zip_among_the_checkpoints_is_skipped(run: Path, capsys) -> No
     (run / "checkpoints" / "holiday.zip").write_bytes(b"a photo")
     assert resume(run, 4) == 0
     said = capsys.readouterr().out
-    assert "9999999999.zip is not a mancala-env checkpoint" in said
-    assert "holiday.zip cannot be read" in said
-    assert f"Resuming from {run}/final.zip" in said
+    assert names(said, ["9999999999.zip", "holiday.zip", f"{run}/final.zip"])
 
 
 def test_damaged_checkpoints_in_the_pool_end_the_run_before_it_starts(
@@ -307,8 +305,8 @@ def test_damaged_checkpoints_in_the_pool_end_the_run_before_it_starts(
     more = ("--pool.share", "0.5", "--pool.opponents", f"[{opponent}]")
     assert command.main(words(tmp_path / "other", "--environment_steps", "512", *more)) == 2
     said = capsys.readouterr().err
-    assert str(opponent) in said
-    assert "cannot be read" in said
+    assert names(said, opponent)
+    assert "Traceback" not in said
 
 
 def test_numbers_that_run_away_leave_the_last_good_checkpoint(tmp_path: Path) -> None:
@@ -320,7 +318,7 @@ def test_numbers_that_run_away_leave_the_last_good_checkpoint(tmp_path: Path) ->
         command.train(config, folder, Console(quiet=True))
     whole, faults = folder.examine()
     assert not faults
-    assert f"the last good checkpoint is {whole[-1]}" in str(caught.value)
+    assert names(str(caught.value), whole[-1])
     for path in whole:
         agents.make(str(path), config.game)  # rejects weights that are not finite
     lower = ("--ppo.learning_rate", "1e-4", "--ppo.final_learning_rate", "1e-4")

@@ -35,7 +35,14 @@ export class FakeElement {
     this.setAttribute("id", id);
   }
 
-  setAttribute = (name, value) => void this.attributes.set(name, String(value));
+  set className(classes) {
+    this.setAttribute("class", classes);
+  }
+
+  setAttribute(name, value) {
+    this.attributes.set(name, String(value));
+    if (name.startsWith("data-")) this.dataset[name.slice("data-".length)] = String(value);
+  }
   getAttribute = (name) => this.attributes.get(name) ?? null;
   removeAttribute = (name) => void this.attributes.delete(name);
   hasAttribute = (name) => this.attributes.has(name);
@@ -58,9 +65,9 @@ export class FakeElement {
     this.parentElement.children = this.parentElement.children.filter((child) => child !== this);
     this.parentElement = null;
   }
-  /** Only "[name=value]" selectors. */
+  /** Only "[name=value]" selectors, and ".class" of an element with one class. */
   querySelector(selector) {
-    const [, name, value] = /^\[([\w-]+)=(\w+)\]$/.exec(selector);
+    const [, name, value] = /^\[([\w-]+)=(\w+)\]$/.exec(selector.replace(/^\.([\w-]+)$/, "[class=$1]"));
     return this.all().find((one) => one.getAttribute(name) === value) ?? null;
   }
   querySelectorAll(selectors) {

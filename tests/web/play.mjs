@@ -395,6 +395,62 @@ test("an agent of the server is asked there, and the page's answer is noted", as
   assert.equal(view.status.textContent, t("play.thinking", { agent: `${t("agent.network")} 4`, player: "South" }));
 });
 
+test("a new game belongs to the tab, and keeps its id until another tab has it", async () => {
+  const view = opened();
+  assert.equal(JSON.parse(sessionStorage["mancala.game"]).isOfTab, true);
+  const { id } = JSON.parse(localStorage["mancala.game"]);
+  view.sow(3);
+  await soon();
+  assert.deepEqual([JSON.parse(localStorage["mancala.game"]).id, JSON.parse(localStorage[`mancala.games.${id}`]).record], [id, JSON.parse(localStorage["mancala.game"]).record]);
+  globalThis.sessionStorage = newStore(); // another tab resumes the game
+  const other = opened();
+  assert.deepEqual([turns(other), JSON.parse(localStorage["mancala.game"]).id], [["S4"], id]);
+  other.begin(new GameLine(engine.newGame("leyla")), ["you", "you"], { id, isOfTab: false });
+  assert.equal(JSON.parse(localStorage["mancala.game"]).id, id); // nothing has changed yet
+  other.sow(0);
+  await soon();
+  const changed = JSON.parse(localStorage["mancala.game"]);
+  assert.ok(changed.id !== id && changed.isOfTab);
+  other.sow(other.line.game.legal[0]);
+  await soon();
+  assert.equal(JSON.parse(localStorage["mancala.game"]).id, changed.id);
+});
+
+test("the row of the record lists games, opens a file, saves and copies the address", async () => {
+  const view = new PlayView(app);
+  const games = view.root.all().find((one) => one.getAttribute("aria-label") === t("play.games"));
+  assert.deepEqual(games.children.map(({ textContent }) => textContent), [t("play.games")]);
+  view.enter();
+  const [, save, open, copy, file] = games.parentElement.children;
+  const taken = [], copied = [], saved = [];
+  app.take = (one) => taken.push(one);
+  file.files = [];
+  file.fire("change");
+  file.files = ["game.txt"];
+  open.click();
+  file.fire("change");
+  assert.deepEqual(taken, ["game.txt"]);
+  globalThis.location = { href: "http://here/#play" };
+  Object.defineProperty(globalThis, "navigator", { value: { clipboard: { writeText: async (text) => void copied.push(text) } }, configurable: true });
+  copy.click();
+  await soon();
+  assert.deepEqual([copied, app.said.at(-1)], [["http://here/#play"], t("play.link_copied")]);
+  const { createObjectURL } = URL;
+  URL.createObjectURL = (blob) => (saved.push(blob), "blob:1");
+  save.click();
+  URL.createObjectURL = createObjectURL;
+  assert.match(await saved[0].text(), /^\[Ruleset "layli_goobalay"\][^]*\[South "human"\]\n\[North "greedy"\]/);
+});
+
+test("a game that is entered with the view waits for nobody, and is shown as it is", async () => {
+  const line = new GameLine(engine.fromText(LATE));
+  const view = opened({ line });
+  assert.deepEqual([view.line, view.shown, view.isYours, button(view, "go_on").hidden], [line, line.game, true, true]);
+  const before = new PlayView(app);
+  before.line = line;
+  assert.deepEqual([before.shown, before.isYours], [line.game, true]); // no round is over yet
+});
+
 // Study
 
 const studied = (given = {}) => {

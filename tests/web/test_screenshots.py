@@ -79,6 +79,7 @@ def open_page(
     return page
 
 
+@pytest.mark.slow
 def test_play(chromium: Browser, site: Site, keep: Keep) -> None:
     page = open_page(chromium, site.address, width=1240, height=720, scheme="light")
     page.keyboard.press("3")
@@ -87,6 +88,7 @@ def test_play(chromium: Browser, site: Site, keep: Keep) -> None:
     keep(page, "browser-play.png", Position("layli_goobalay").to_text())
 
 
+@pytest.mark.slow
 def test_study(chromium: Browser, site: Site, keep: Keep) -> None:
     page = open_page(chromium, site.address + "#study", width=1240, height=900, scheme="dark")
     page.evaluate(

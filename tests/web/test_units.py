@@ -10,7 +10,15 @@ from page_in_node import FOLDER, NODE
 
 @pytest.mark.parametrize(
     "file",
-    ["units.mjs", "parts.mjs", "app.mjs", "play.mjs", pytest.param("worker.mjs", marks=pytest.mark.slow)],
+    [
+        "units.mjs",
+        "parts.mjs",
+        "app.mjs",
+        "learn.mjs",
+        "play.mjs",
+        "records.mjs",
+        pytest.param("worker.mjs", marks=pytest.mark.slow),
+    ],
 )
 def test_the_units_of_the_page(file: str) -> None:
     if NODE is None:

@@ -1,11 +1,18 @@
-"""Parallel work on slices of many games, with threads. Kernels release the GIL."""
+"""Parallel work on slices of many games, with threads. Kernels release the GIL.
+
+Ctrl-C raises KeyboardInterrupt between any two instructions of the main thread. In `Condition.__enter__` that
+leaves the lock taken, and all threads wait for it forever. `concurrent.futures` uses such locks: 1 of 400
+interrupts of short steps was a deadlock. So here the main thread uses queues, which are written in C.
+"""
 
 import os
+import time
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
-from threading import Event
+from queue import SimpleQueue
+from threading import Event, Thread
 from typing import Any
 
 from mancala_env._util.checks import whole
@@ -15,14 +22,26 @@ _FEWEST_GAMES_PER_THREAD = 512
 MOST_THREADS = 1024
 
 
+_Job = Callable[[], None]
+
+
 @lru_cache
-def _threads(num_threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(num_threads, thread_name_prefix="mancala")
+def _jobs_of_threads(num_threads: int) -> SimpleQueue[_Job]:
+    """Start threads, once for each number, and return the queue of their jobs."""
+    jobs: SimpleQueue[_Job] = SimpleQueue()
+
+    def serve() -> None:
+        while True:
+            jobs.get()()
+
+    for n in range(num_threads):
+        Thread(target=serve, name=f"mancala_{n}", daemon=True).start()
+    return jobs
 
 
-# A fork copies the pools but not their threads, so a copied pool would never do its work.
+# A fork copies the queues but not the threads, so the jobs of a copied queue would never be done.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_threads.cache_clear)
+    os.register_at_fork(after_in_child=_jobs_of_threads.cache_clear)
 
 
 def run_in_slices(
@@ -55,15 +74,34 @@ def run_in_slices(
         run(0, size)
         return
     edges = [size * i // slices for i in range(slices + 1)]
-    pool = _threads(slices)
-    futures = [pool.submit(run, a, b) for a, b in pairwise(edges)]
+    ends: list[BaseException | None] = []
+    done: SimpleQueue[None] = SimpleQueue()
+
+    def job(start: int, stop: int) -> None:
+        end = None
+        try:
+            run(start, stop)
+        except BaseException as error:
+            is_over.set()
+            end = error
+        ends.append(end)
+        if len(ends) == slices:
+            done.put(None)
+
+    jobs = iter([partial(job, start, stop) for start, stop in pairwise(edges)])
+    queue = _jobs_of_threads(slices)
     try:
-        for future in futures:
-            future.result()
+        deque(map(queue.put, jobs), maxlen=0)  # in C, so Ctrl-C comes before or after all of them
+        done.get()
     except BaseException:
         is_over.set()
-        wait(futures)
+        num_started = slices - len(list(jobs))
+        while len(ends) < num_started:
+            time.sleep(0.0005)
         raise
+    for end in ends:
+        if end is not None:
+            raise end
 
 
 def default_num_threads() -> int:
