@@ -88,7 +88,7 @@ def _batches() -> None:
         batch = Batch(DEFAULT_RULESET, 2, seed=0, observation=kind)
         batch.step(batch.legal_mask.argmax(axis=1))
         batch.load(batch.games)
-    batch.play_random(1)
+    Batch(DEFAULT_RULESET, 2, seed=0).play_random(1)
 
 
 def _environments() -> None:
