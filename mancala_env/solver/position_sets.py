@@ -141,7 +141,7 @@ def positions(ruleset: RulesetLike) -> PositionSet:
 
     Raises:
         InvalidRuleset: The ruleset is unknown.
-        NoPositions: The ruleset has no solved positions.
+        NoPositions: The ruleset is without solved positions.
     """
     ruleset = lookup(ruleset)
     if not has_positions(ruleset):
