@@ -189,9 +189,9 @@ def read_run(path: str | Path) -> RunResults:
     """
     path = Path(path)
     if not (path / CONFIG_FILE).is_file():
-        raise RunFolderError(
-            f"{path} is not the folder of a run: {CONFIG_FILE} is missing; mancala train makes such folders"
-        )
+        has_runs = path.is_dir() and any(path.glob(f"*/{CONFIG_FILE}"))
+        hint = f"name the runs in it, such as {path}/*" if has_runs else "mancala train makes such folders"
+        raise RunFolderError(f"{path} is not the folder of a run: {CONFIG_FILE} is missing; {hint}")
     saved, faults = RunFolder(path).examine()
     if not saved:
         why = f": {'; '.join(faults)}" if faults else ""

@@ -72,6 +72,10 @@ def test_equal_runs_have_an_interval_of_the_error_of_their_measurements():
 def test_what_is_not_the_folder_of_a_run_is_named(tmp_path):
     with raises(RunFolderError, str(tmp_path), "config.yaml"):
         read_run(tmp_path)
+    (tmp_path / "first").mkdir()
+    (tmp_path / "first" / "config.yaml").write_text("ruleset: leyla\n")
+    with raises(RunFolderError, f"{tmp_path}/*"):
+        read_run(tmp_path)
     (tmp_path / "config.yaml").write_text("ruleset: leyla\n")
     with raises(RunFolderError, str(tmp_path)):
         read_run(tmp_path)
