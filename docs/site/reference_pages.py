@@ -83,7 +83,7 @@ CHAPTERS = {
     ),
     "search": Chapter(
         "Search",
-        "Tree search with your own network. [Your network in the search](../search.md) shows it.",
+        "Tree search with your own network. [Your network in the search](../guides/search.md) shows it.",
         ("mancala_env.search",),
     ),
     "solver": Chapter(
