@@ -79,7 +79,7 @@ class CheckpointAgent(Agent):
         legal = np.empty((len(games), self._num_actions), np.bool_)
         self._observer.write(games, observation, legal, num_threads=self.num_threads)
         if not legal.any(axis=1).all():
-            raise self._knows_too_little("here the player to move has none of them")
+            raise self._knows_too_little("here no legal action is among them")
         return self._forward(observation, legal)
 
     def _forward(self, observation: np.ndarray, legal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
