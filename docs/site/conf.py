@@ -14,28 +14,13 @@ author = "the mancala-env contributors"
 project_copyright = author
 version = release = __version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "docstrings", "study_links"]
-# Classes of one name in several modules: the link goes to the nearest.
-suppress_warnings = ["ref.python"]
-# A single backtick is code, as in the Markdown pages.
-default_role = "literal"
+extensions = ["myst_nb", "study_links"]
 pygments_style, pygments_dark_style = "friendly", "monokai"
 highlight_language = "default"  # Python where it is, without a warning where it is not
 
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 nb_execution_mode = "off"  # notebooks/execute.py runs them, and the tests
-
-autodoc_member_order = "bysource"
-autodoc_typehints = "signature"
-autodoc_typehints_format = "short"
-autodoc_preserve_defaults = True
-python_use_unqualified_type_names = True
-python_maximum_signature_line_length = 90
-napoleon_google_docstring, napoleon_numpy_docstring = True, False
-napoleon_use_ivar = True
-napoleon_use_rtype = False
-toc_object_entries_show_parents = "hide"
 
 html_theme = "furo"
 html_title = f"mancala-env {__version__}"

@@ -13,7 +13,6 @@ import shutil
 import sys
 from pathlib import Path
 
-import reference_pages
 import ruleset_pages
 from drawings import APP
 from in_words import hidden_contents
@@ -36,10 +35,7 @@ def lay_out(folder: Path) -> None:
 
     Sphinx reads again what is newer than its last build, so a page that did not change costs nothing.
     """
-    wanted: dict[str, bytes] = {
-        path: text.encode()
-        for path, text in (ruleset_pages.all_pages() | reference_pages.all_pages()).items()
-    }
+    wanted: dict[str, bytes] = {path: text.encode() for path, text in ruleset_pages.all_pages().items()}
     for source, path in pages().items():
         text = site_text(source, (ROOT / source).read_text(encoding="utf-8"))
         if source.endswith(".md"):
