@@ -7,7 +7,7 @@ INSTALL := $(PIP) install -c constraints.txt
 TEST_ENV ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test bench soak notebooks docs site wasm lint format dist matrix clean
+.PHONY: help setup run check test bench pages soak notebooks docs site wasm lint format dist matrix clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -43,6 +43,11 @@ test: setup lint  ## linters and every test
 bench: setup  ## measure turns, steps and frames per second and compare with other libraries
 	-$(MAKE) .venv/.bench-installed
 	$(BIN)/python benchmarks/run.py --write benchmarks/results.md --history benchmarks/history.csv
+	$(BIN)/python -m tools.results
+
+pages: setup  ## write the generated pages of docs/api and docs/results again
+	$(BIN)/python -m tools.api_pages
+	$(BIN)/python -m tools.results
 
 soak: setup  ## run the fuzz tests for MINUTES=10; resumes where it stopped
 	$(BIN)/python tests/support/soak.py --minutes $(or $(MINUTES),10)

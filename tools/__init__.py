@@ -7,6 +7,8 @@
 | `make_default_configs` | writes the generated files of `configs/` |
 | `make_page_files` | writes the generated files of `mancala_env/web` |
 | `build_wasm` | builds `mancala.wasm`, the engine of the browser page |
+| `api_pages` | writes `docs/api` |
+| `results` | writes tables of `docs/results` |
 | `check_solved` | solves the values of the data files again |
 | `interval_coverage` | measures the coverage of the 95 % intervals |
 """

@@ -35,13 +35,13 @@ def file_of(module: str) -> Path:
     """Return the file of a module of the package.
 
     Raises:
-        LookupError: If there is none.
+        LookupError: If it does not exist.
     """
     path = ROOT.joinpath(*ALIASES.get(module, module).split("."))
     for file in (path.with_suffix(".py"), path / "__init__.py"):
         if file.is_file():
             return file
-    raise LookupError(f"there is no module {module}")
+    raise LookupError(f"module {module} does not exist")
 
 
 @cache
@@ -56,7 +56,7 @@ def _text(module: str) -> str:
 
 
 def exported(module: str) -> tuple[str, ...]:
-    """Return the names of `__all__`; empty if the module has none."""
+    """Return the names of `__all__`; empty if it does not exist."""
     for node in tree(module).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return tuple(ast.literal_eval(node.value))

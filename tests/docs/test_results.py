@@ -1,0 +1,119 @@
+"""The generated pages of docs/results are up to date, and quoted figures are those of the data files."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+from error_checks import raises
+
+from mancala_env import agents, evaluation, rulesets
+from mancala_env.solver import rulesets_with_positions
+from tools.results import figures, measured, pages, regrets
+
+ROOT = Path(__file__).resolve().parents[2]
+QUOTING = ("README.md", "docs/site/index.md")
+
+
+@pytest.fixture(scope="module")
+def written() -> dict[str, str]:
+    """Return the pages as the data files give them today."""
+    return pages.all_pages()
+
+
+@pytest.mark.generated
+@pytest.mark.parametrize("name", ["leaderboard.md", "solved.md", "speed.md", "benchmark.md"])
+def test_pages_of_results_are_up_to_date(name: str, written: dict[str, str]) -> None:
+    assert "{{" not in written[name]
+    assert (pages.FOLDER / name).read_text(encoding="utf-8") == written[name], f"run {pages.COMMAND}"
+
+
+@pytest.mark.parametrize("page", QUOTING)
+def test_quoted_figures_are_those_of_the_data(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert figures.wrong_figures(text) == []
+
+
+def test_readme_quotes_speeds_and_regret() -> None:
+    kinds = {name.partition(".")[0] for name in figures.MARK.findall((ROOT / "README.md").read_text("utf-8"))}
+    assert {"speed", "regret"} <= kinds
+
+
+def test_a_figure_that_differs_from_its_data_is_found() -> None:
+    right = figures.figure("speed.engine")
+    mark = "<!-- figure: speed.engine -->"
+    assert figures.wrong_figures(f"It plays {right}{mark} turns.") == []
+    assert "speed.engine" in figures.wrong_figures(f"It plays 1{right}{mark} turns.")[0]
+    for unmarked in ("It plays 22 million turns.", "94 % against random", "a regret 1.85", "Elo 472"):
+        assert len(figures.wrong_figures(unmarked)) == 1, unmarked
+    assert figures.wrong_figures("```sh\n94 % of a block of code\n```\n") == []
+    assert figures.wrong_figures("2 x 6 holes, 48 seeds, Python 3.11") == []
+    for unknown in (
+        "speed.warp",
+        "elo.leyla.nobody",
+        "regret.leyla.nobody",
+        "value.layli_goobalay_long",
+        "x",
+    ):
+        with raises(LookupError, unknown.rpartition(".")[2]):
+            figures.figure(unknown)
+
+
+def test_figures_come_from_their_files() -> None:
+    with (ROOT / "benchmarks" / "history.csv").open(encoding="utf-8", newline="") as file:
+        speeds = [row for row in csv.DictReader(file) if row["figure"] == figures.SPEEDS["engine"]]
+    assert figures.figure("speed.engine") == f"{float(speeds[-1]['value']) / 1e6:.1f} million"
+    assert figures.figure("value.leyla") == "-16"
+    stored = evaluation.stored_ladder("leyla").ratings().of("greedy")
+    assert figures.figure("elo.leyla.greedy") == f"{stored[0]:.0f}"
+    assert all(figures.figure(f"speed.{name}") for name in figures.SPEEDS)
+
+
+def test_the_newest_complete_run_is_quoted(tmp_path: Path) -> None:
+    head = "date,commit,machine,figure,value,unit\n"
+    days = [
+        f'2026-01-0{day},c{day},PC,"{figure}",{day},x\n'
+        for day in (1, 2)
+        for figure in ("random turns", "training, board", "leyla opening, value -16: nodes")
+    ]
+    path = tmp_path / "history.csv"
+    path.write_text(head + "".join(days) + "2026-01-03,c3,PC,random turns,3,x\n", encoding="utf-8")
+    assert measured.newest_speeds(path)[:2] == ("2026-01-02", "c2")
+    empty = tmp_path / "empty.csv"
+    empty.write_text(head, encoding="utf-8")
+    with raises(LookupError, str(empty)):
+        measured.newest_speeds(empty)
+
+
+def test_every_bundled_agent_has_a_regret_in_every_ruleset_with_positions() -> None:
+    stored = regrets.stored_regrets()
+    assert set(stored["rulesets"]) == set(rulesets_with_positions()) == set(rulesets.names())
+    for ruleset, found in stored["rulesets"].items():
+        assert tuple(found) == regrets.agents_of(ruleset)
+        for spec, one in found.items():
+            low, high = one["interval"]
+            assert low <= one["mean"] <= high, (ruleset, spec)
+            assert len(one["by_seed"]) == len(stored["seeds"])
+    assert regrets.as_text(stored) == regrets.STORED.read_text(encoding="utf-8")
+
+
+def test_stored_regrets_are_measured_again() -> None:
+    found = regrets.stored_regrets()["rulesets"]["leyla"]
+    for spec in ("random", "greedy"):
+        agent = agents.make(spec, "leyla", seed=regrets.SEEDS[1])
+        mean = evaluation.measure_regret(agent, "leyla").overall.mean_regret
+        assert found[spec]["by_seed"][1] == pytest.approx(mean, abs=1e-3)
+
+
+def test_measuring_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regrets, "rulesets_with_positions", lambda: ("leyla",))
+    monkeypatch.setattr(regrets, "agents_of", lambda ruleset: ("random", "greedy"))
+    path = tmp_path / "regret.json"
+    measuring = regrets.measure(path)
+    assert next(measuring).startswith("leyla random ")
+    assert list(json.loads(path.read_text("utf-8"))["rulesets"]["leyla"]) == ["random"]
+    again = list(regrets.measure(path))
+    assert len(again) == 1
+    assert re.fullmatch(r"leyla greedy \d\.\d\d", again[0])
+    assert list(regrets.measure(path)) == []

@@ -1,0 +1,110 @@
+"""Measured figures in files of the repository: `make bench`, the cards of the networks, solved starts."""
+
+import csv
+import re
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from mancala_env import Position, rulesets, solver
+from mancala_env._util.package_data import bundled_file_of
+from mancala_env.solver import ILLEGAL, rulesets_with_positions
+from mancala_env.solver.book import rulesets_with_book
+
+ROOT = Path(__file__).resolve().parents[2]
+HISTORY = ROOT / "benchmarks" / "history.csv"
+
+_RATING = re.compile(r"^\| `(\S+)` \| (-?\d+) \| (-?\d+) \| (-?\d+) \|", re.MULTILINE)
+_OPENING = re.compile(r"^(\w+) opening, value ([+-]\d+): nodes$")
+
+
+class Speeds(NamedTuple):
+    """The figures of the newest complete `make bench`: date, commit, processor, and values by name."""
+
+    date: str
+    commit: str
+    machine: str
+    values: dict[str, float]
+
+
+@cache
+def newest_speeds(path: Path = HISTORY) -> Speeds:
+    """Return the newest run of all benchmarks; later runs of a part replace its figures on no page.
+
+    Raises:
+        LookupError: If the file has no complete run.
+    """
+    runs: dict[tuple[str, str, str], dict[str, float]] = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            run = runs.setdefault((row["date"], row["commit"], row["machine"]), {})
+            run[row["figure"]] = float(row["value"])
+    for (date, commit, machine), values in reversed(runs.items()):
+        names = " ".join(values)
+        if "random turns" in names and "training, board" in names and "opening" in names:
+            return Speeds(date, commit, machine.partition(", Python")[0], values)
+    raise LookupError(f"{path} has no complete run of make bench")
+
+
+def card_ratings(ruleset: str) -> dict[str, tuple[int, int, int]]:
+    """Return Elo, and the bounds of its 95 % interval, of the networks of a ruleset, from their cards."""
+    found = {}
+    for kind in ("value", "policy"):
+        network = bundled_file_of(kind, rulesets.lookup(ruleset))
+        if network is not None:
+            text = network.with_suffix(".md").read_text(encoding="utf-8")
+            for spec, elo, low, high in _RATING.findall(text):
+                if spec == "trained" or spec.startswith("value+"):
+                    found[spec] = int(elo), int(low), int(high)
+    return found
+
+
+class SolvedStart(NamedTuple):
+    """The exact value of the start of a ruleset, for the player to move.
+
+    Attributes:
+        value: Final margin in seeds.
+        actions: Values of the first actions; empty if only the best is known.
+        nodes: Million nodes of the newest `make bench`; None if it does not solve the ruleset.
+    """
+
+    value: int
+    actions: dict[int, int]
+    nodes: float | None
+
+    @property
+    def best(self) -> list[int]:
+        """The best first actions."""
+        return [action for action, value in self.actions.items() if value == self.value]
+
+
+def solved_starts() -> dict[str, SolvedStart]:
+    """Return all solved starts: from books, from solved positions, and from `make bench`."""
+    benched = {}
+    for figure, nodes in newest_speeds().values.items():
+        if named := _OPENING.match(figure):
+            benched[named[1]] = int(named[2]), nodes
+    found = {}
+    for name in rulesets.names():
+        value, nodes = benched.get(name, (None, None))
+        actions = _first_values(name)
+        legal = Position(name).legal_actions
+        if actions:
+            value = max(actions.values())
+        elif value is not None and len(legal) == 1:
+            actions = {legal[0]: value}
+        if value is not None:
+            found[name] = SolvedStart(value, actions, nodes)
+    return found
+
+
+def _first_values(name: str) -> dict[int, int]:
+    start = Position(name)
+    if name in rulesets_with_book():
+        return dict(solver.solve(start).action_values)
+    if name in rulesets_with_positions():
+        solved = solver.positions(name)
+        for row in (solved.games == start.games).all(axis=1).nonzero()[0]:
+            values = solved.action_values[row]
+            return {action: int(v) for action, v in enumerate(values) if v != ILLEGAL}
+    return {}
