@@ -25,8 +25,8 @@ Opening = Literal["free", "rightmost", "eights"]
 MIN_ROW_WIDTH, MAX_ROW_WIDTH = 2, 12
 STALL_LIMIT = 50
 """A round ends after this many turns in a row without a change in the number of free seeds (RULES 4)."""
-# A hole is one byte of the engine's board, so no hole may ever hold more.
 MAX_TOTAL_SEEDS = 255
+"""Most seeds of a game: a hole is one byte of the engine's board."""
 
 
 class Requirement(NamedTuple):

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mancala_env.render.pixels import Frame
 
 FORMATS = (".svg", ".png", ".gif", ".mp4")
+"""Endings of the files that can be written."""
 MIN_WIDTH, MAX_WIDTH = 40, 8_000
 """Limits of the width of a picture, in pixels."""
 _STILL, _MOVING = (".svg", ".png"), (".svg", ".gif", ".mp4")

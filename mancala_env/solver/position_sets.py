@@ -22,6 +22,7 @@ from mancala_env.solver.exact import ILLEGAL
 
 POSITIONS_FILE = "positions.npz"
 PHASES = ("start", "early", "middle", "late", "end")
+"""The phases of a round, by the share of all seeds that is still free."""
 LEAST_FREE = (0.9, 0.7, 0.5, 0.25, 0.0)
 """Smallest share of free seeds in each phase."""
 

@@ -15,6 +15,7 @@ import json
 import re
 import shlex
 import sys
+from datetime import date
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -24,6 +25,7 @@ from rich.console import Console
 
 from mancala_env._util.command_line import Parser, check_out, in_one_line
 from mancala_env.evaluation.matches import num_pairs
+from mancala_env.games.speed import machine
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training.config import CONFIGS, InvalidConfig, TrainConfig, read_config
 from mancala_env.training.run import check_agents, train_or_resume
@@ -152,6 +154,8 @@ def _figures(config: TrainConfig, run: RunFolder, checkpoint: Path, minutes: flo
         "matches": evaluation["matches"],
         "regret": evaluation["regret"],
         "git": git_revision(),
+        "date": str(date.today()),
+        "machine": machine(),
     }
 
 
@@ -251,11 +255,19 @@ def regret_cell(regret: dict[str, Any] | None) -> str:
 
 def page(found: list[dict[str, Any]]) -> str:
     """Return the page with the table, in Markdown."""
+    days = sorted({each["date"] for each in found if "date" in each})
+    measured = ""
+    if days:
+        measured = (
+            f"\n\nMeasured on {days[0]}."
+            if days[0] == days[-1]
+            else f"\n\nMeasured from {days[0]} to {days[-1]}."
+        )
     games = " or ".join(f"{count:,}" for count in sorted({each["games"] for each in found}))
     return f"""# Strength of each configuration
 
 This command trains and evaluates the configurations of `configs/` and writes this page. The JSON file beside
-it holds every number.
+it holds every number.{measured}
 
 ```text
 python training/experiments/figures.py --minutes MINUTES --games GAMES --options OPTIONS --seeds SEEDS
