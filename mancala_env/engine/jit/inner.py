@@ -42,7 +42,7 @@ class InnerCompiler(Compiler):
         self.state.flags.no_compile = True
 
     def compile_extra(self, func: Any) -> CompileResult:
-        """Compile a function; the entry point is a key for callers, since there is no machine code."""
+        """Compile a function; its entry point is a key for callers, not machine code."""
         result = super().compile_extra(func)._replace(entry_point=object())
         self.state.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
         return result
