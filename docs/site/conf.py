@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from pages import REPOSITORY
+from pages import REPOSITORY, ROOT
 
 from mancala_env.version import __version__
 
@@ -40,7 +40,8 @@ toc_object_entries_show_parents = "hide"
 html_theme = "furo"
 html_title = f"mancala-env {__version__}"
 html_static_path = ["static"]
-html_css_files = ["site.css"]
+html_favicon = str(ROOT / "mancala_env" / "web" / "icon.svg")
+html_css_files = ["site.css", "start.css"]
 html_show_sphinx = html_copy_source = False
 html_theme_options = {
     "footer_icons": [{"name": "GitHub", "url": REPOSITORY, "html": "", "class": ""}],
