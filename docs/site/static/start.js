@@ -128,6 +128,8 @@ class Demonstration {
     this.#count();
     if (after.isOver) this.#sayResult(after);
     await this.#wait(after.isOver ? SECONDS.over : SECONDS.result);
+    const next = after.isOver ? null : await this.#leads(after);
+    if (next && this.#game === after) this.#show(after, next);
   }
 
   /** Resolve to the mover's final lead after each action under perfect play; null if that takes too long. */
