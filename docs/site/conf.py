@@ -19,7 +19,7 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "docstring
 suppress_warnings = ["ref.python"]
 # A single backtick is code, as in the Markdown pages.
 default_role = "literal"
-pygments_style, pygments_dark_style = "friendly", "monokai"
+pygments_style, pygments_dark_style = "xcode", "monokai"
 highlight_language = "default"  # Python where it is, without a warning where it is not
 
 myst_heading_anchors = 4
