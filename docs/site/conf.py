@@ -41,6 +41,7 @@ html_theme = "furo"
 html_title = f"mancala-env {__version__}"
 html_static_path = ["static"]
 html_favicon = str(ROOT / "mancala_env" / "web" / "icon.svg")
+html_logo = html_favicon
 html_css_files = ["site.css", "start.css"]
 html_show_sphinx = html_copy_source = False
 html_theme_options = {

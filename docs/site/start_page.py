@@ -49,6 +49,8 @@ SECTIONS: dict[str, tuple[str, dict[str, str]]] = {
             "guides/evaluate": "Evaluate",
             "guides/compare": "Compare in tables",
             "guides/extend": "Extend",
+            "guides/own_ruleset": "Your own ruleset",
+            "guides/search": "Your network in a search",
             "guides/cluster": "Train on a cluster",
             "guides/benchmark": "Benchmark an algorithm",
             "guides/browser": "The browser page",
