@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from pages import REPOSITORY
+from pages import REPOSITORY, ROOT
 
 from mancala_env.version import __version__
 
@@ -19,7 +19,7 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "docstring
 suppress_warnings = ["ref.python"]
 # A single backtick is code, as in the Markdown pages.
 default_role = "literal"
-pygments_style, pygments_dark_style = "friendly", "monokai"
+pygments_style, pygments_dark_style = "xcode", "monokai"
 highlight_language = "default"  # Python where it is, without a warning where it is not
 
 myst_heading_anchors = 4
@@ -40,7 +40,9 @@ toc_object_entries_show_parents = "hide"
 html_theme = "furo"
 html_title = f"mancala-env {__version__}"
 html_static_path = ["static"]
-html_css_files = ["site.css"]
+html_favicon = str(ROOT / "mancala_env" / "web" / "icon.svg")
+html_logo = html_favicon
+html_css_files = ["site.css", "start.css"]
 html_show_sphinx = html_copy_source = False
 html_theme_options = {
     "footer_icons": [{"name": "GitHub", "url": REPOSITORY, "html": "", "class": ""}],
