@@ -17,7 +17,7 @@ from typing import Unpack
 from mancala_env.envs.aec import MancalaAEC
 from mancala_env.envs.guard import Guard
 from mancala_env.envs.options import GameOptions
-from mancala_env.rulesets import Ruleset
+from mancala_env.rulesets import RulesetLike
 
 __all__ = ["env", "raw_env"]
 
@@ -45,6 +45,6 @@ class raw_env(MancalaAEC):
     metadata = MancalaAEC.metadata | {"name": "leyla_v0"}
 
 
-def env(ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> Guard:
+def env(ruleset: RulesetLike | None = None, **options: Unpack[GameOptions]) -> Guard:
     """Make the environment; see :meth:`mancala_env.envs.aec.MancalaAEC.make`."""
     return raw_env.make(ruleset, **options)

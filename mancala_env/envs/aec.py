@@ -27,7 +27,7 @@ from mancala_env.envs.options import (
 from mancala_env.envs.spaces import metadata_of
 from mancala_env.games.position import Position
 from mancala_env.observations import ObservationKind
-from mancala_env.rulesets import Ruleset
+from mancala_env.rulesets import RulesetLike
 
 AGENTS = ("player_0", "player_1")
 """South and North."""
@@ -79,7 +79,7 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
         "render_fps": 2,
     }
 
-    def __init__(self, ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> None:
+    def __init__(self, ruleset: RulesetLike | None = None, **options: Unpack[GameOptions]) -> None:
         """Set up the game; nothing can be played before :meth:`reset`.
 
         Args:
@@ -121,7 +121,7 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
         }
 
     @classmethod
-    def make(cls, ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> Guard:
+    def make(cls, ruleset: RulesetLike | None = None, **options: Unpack[GameOptions]) -> Guard:
         """Make the environment, guarded like PettingZoo's classic games.
 
         An illegal action loses the episode: reward -1, 0 for the other agent, and a warning. An action

@@ -22,7 +22,7 @@ from mancala_env.envs.options import (
 from mancala_env.envs.spaces import LegalDiscrete, metadata_of
 from mancala_env.errors import IllegalMove
 from mancala_env.games.position import Position
-from mancala_env.rulesets import Ruleset
+from mancala_env.rulesets import RulesetLike
 
 
 class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
@@ -69,7 +69,7 @@ class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
 
     def __init__(
         self,
-        ruleset: str | Ruleset | None = None,
+        ruleset: RulesetLike | None = None,
         *,
         game: str | None = None,
         **options: Unpack[OpponentOptions],
