@@ -330,6 +330,17 @@ test("a turn after an answer begins the step again, and an illegal one is named"
   assert.equal(view.told.textContent, "");
 });
 
+test("a press while seeds move shows the end of the turn, and is no other turn", async () => {
+  app.speed = [5, 100];
+  const view = opened("layli/4");
+  view.sow(3);
+  assert.equal(view.board.isMoving, true);
+  view.press(view.start.legal.map((action) => view.start.holeOf(action)).find((hole) => hole !== 3));
+  await soon();
+  assert.equal(view.board.isMoving, false);
+  assert.deepEqual([marks(view)[3], view.told.textContent.includes("S4")], ["✓", true]);
+});
+
 test("what another tab has learnt is kept", async () => {
   const view = opened("layli/1");
   localStorage["mancala.learnt"] = JSON.stringify(["leyla/2"]);
