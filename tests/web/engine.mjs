@@ -347,6 +347,7 @@ test("the best actions of a study are those with the highest bounds, at any time
       const [top] = [...game.legal].sort(order);
       assert.deepEqual(best, game.legal.filter((action) => bounds[action].join() === bounds[top].join()));
       assert.ok(game.legal.every((action) => bounds[action][0] <= bounds[action][1]) && lower >= bounds[top][0]);
+      assert.ok(study.result.action === null || game.legal.includes(study.result.action));
       for (const end of [0, 1]) differing[end] += Number(game.legal.some((action) => bounds[action][1 - end] === bounds[top][1 - end] && bounds[action][end] < bounds[top][end] && action < top));
       study.goOn(0);
     }
