@@ -417,6 +417,23 @@ test("a new game belongs to the tab, and keeps its id until another tab has it",
   assert.equal(JSON.parse(localStorage["mancala.game"]).id, changed.id);
 });
 
+test("a saved game that is resumed is this tab's own only if the tab has it open", async () => {
+  const view = opened();
+  const play = async (action) => { view.sow(action); await soon(); return JSON.parse(localStorage["mancala.game"]).id; };
+  view.begin(new GameLine(engine.newGame("leyla")), ["you", "you"]);
+  assert.equal(view.status.textContent, t("play.to_move", { player: "South" }));
+  const old = await play(0);
+  view.begin(new GameLine(engine.newGame("leyla")), ["you", "you"]);
+  const current = await play(1);
+  const games = view.root.all().find((one) => one.getAttribute("aria-label") === t("play.games"));
+  const resume = (id) => { games.value = `games.${id}`; games.fire("change"); };
+  resume(current);
+  assert.equal(await play(view.line.game.legal[0]), current);
+  resume(old); // another tab may have it open
+  const changed = await play(view.line.game.legal[0]);
+  assert.ok(![old, current].includes(changed));
+});
+
 test("the row of the record lists games, opens a file, saves and copies the address", async () => {
   const view = new PlayView(app);
   const games = view.root.all().find((one) => one.getAttribute("aria-label") === t("play.games"));
