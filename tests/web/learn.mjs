@@ -49,6 +49,11 @@ beforeEach(() => {
   };
 });
 
+test("a text that is missing is an error, and a value that is missing stays a place", () => {
+  assert.throws(() => t("no.such.text"), /no\.such\.text/);
+  assert.ok(t("learn.title", { number: 3 }).includes("{title}"));
+});
+
 // The graph of a game's values
 
 const exact = (lead) => ({ lower: lead, upper: lead });
