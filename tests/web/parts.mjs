@@ -559,3 +559,17 @@ test("tasks are sent to the worker, and their answers come back to who asked", a
   searches.close();
   assert.equal(worker.isEnded, true);
 });
+
+test("an upright board is centred, and its marks lie in the space of their holes", () => {
+  for (const ruleset of engine.rulesets) {
+    const layout = new UprightLayout(ruleset), { board } = layout;
+    assert.equal(2 * board.x + board.width, layout.width);
+    for (let hole = 0; hole < ruleset.numHoles; hole++) {
+      const [[south], [upper, lower]] = [0, 1].map((sower) => layout.strip(hole, sower));
+      assert.deepEqual([upper.y, lower.y + lower.height, upper.height, upper.x], [south.y, south.y + south.height, lower.height, south.x]);
+      assert.equal(lower.y - upper.y - upper.height, 8); // the gap between North's two bars
+      const [x, y] = layout.hole(hole), [atX, atY] = layout.value(hole);
+      assert.deepEqual([(x - atX) * layout.outward(hole), y - atY], [measures.hole + 2, 31]);
+    }
+  }
+});
