@@ -36,10 +36,7 @@ def lay_out(folder: Path) -> None:
 
     Sphinx reads again what is newer than its last build, so a page that did not change costs nothing.
     """
-    wanted: dict[str, bytes] = {
-        path: text.encode()
-        for path, text in (ruleset_pages.all_pages() | reference_pages.all_pages()).items()
-    }
+    wanted = {path: text.encode() for path, text in reference_pages.all_pages().items()}
     for source, path in pages().items():
         text = site_text(source, (ROOT / source).read_text(encoding="utf-8"))
         if source.endswith(".md"):
