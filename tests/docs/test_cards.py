@@ -91,3 +91,15 @@ def test_every_argument_is_on_the_cards_with_its_default() -> None:
     assert rows["`ruleset`"] == '`"gabata_i"`'
     assert rows["`opening_turns`"] == "`4`; PettingZoo `0`"
     assert rows["`illegal`"] == '`"raise"`'
+
+
+def test_the_tables_of_the_rules_have_every_ruleset() -> None:
+    text = (ROOT / "docs" / "reference" / "rules.md").read_text(encoding="utf-8")
+    section = text.partition("\n## 6. ")[2].partition("\n## 7. ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| 2x(\d+) \| (\d) \| (\w+) \|", section, re.MULTILINE)
+    written = [name for name in rulesets.names() if not name.startswith("ludii_")]
+    assert [(name, int(w), int(s), way) for name, w, s, way in rows] == [
+        (one.name, one.row_width, one.seeds_per_hole, one.direction) for one in map(rulesets.lookup, written)
+    ]
+    ludii = text.partition("\n## 7. ")[2].partition("\n## 8. ")[0]
+    assert [name for name in rulesets.names() if name.startswith("ludii_") and f"`{name}`" not in ludii] == []
