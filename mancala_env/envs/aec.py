@@ -48,7 +48,8 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
 
     ## Observation Space
     By default an observation is the whole position, float32 `[F]`, seen from one player. Entry i of a part
-    with a value for each hole belongs to that player's action i.
+    with a value for each hole belongs to that player's action i. ``mancala_env.observations.parts`` names the
+    parts.
 
     Other kinds show the result of each action, int16 `[A, G]`. Rows of illegal actions are zeros.
     ``flatten=True`` makes every observation one vector.
