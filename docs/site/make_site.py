@@ -33,14 +33,11 @@ def lay_out(folder: Path) -> None:
 
     Sphinx reads again what is newer than its last build, so a page that did not change costs nothing.
     """
-    wanted: dict[str, bytes] = {
-        path: text.encode()
-        for path, text in (ruleset_pages.all_pages() | reference_pages.all_pages()).items()
-    }
+    wanted = {path: text.encode() for path, text in reference_pages.all_pages().items()}
     for source, path in pages().items():
         text = site_text(source, (ROOT / source).read_text(encoding="utf-8"))
         if source.endswith(".md"):
-            text += _contents_of_folder(path)
+            text += _contents_of_folder(path, text)
             text = with_links_under_boards(text, "../" * path.count("/"))
         wanted[path] = text.encode()
     for source, path in pictures().items():
@@ -56,14 +53,18 @@ def lay_out(folder: Path) -> None:
             file.write_bytes(content)
 
 
-def _contents_of_folder(path: str) -> str:
-    """Return the table of contents of the first page of a folder of docs/; empty for other pages."""
+def _contents_of_folder(path: str, text: str) -> str:
+    """Return the table of contents of the first page of a folder of docs/; empty for other pages.
+
+    Pages have the order in which the text links to them. Pages without a link precede them.
+    """
     folder, slash, name = path.rpartition("/")
     if not slash or name != "index.md":
         return ""
     others = [
         Path(other).stem for other in pages().values() if other.startswith(f"{folder}/") and other != path
     ]
+    others.sort(key=lambda name: text.find(f"({name}.md"))
     return f"\n{hidden_contents(others)}\n"
 
 

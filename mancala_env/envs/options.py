@@ -70,7 +70,7 @@ class EnvOptions:
     The environments for two learners lack `opponent`, `seat` and `illegal`.
 
     Attributes:
-        ruleset: The ruleset.
+        ruleset: The ruleset; constructors also take its name or a ruleset file.
         rounds: Most rounds of an episode (1 by default), or "match" to play until the match is over.
         reward: "outcome" for +1, 0 or -1 (the default), or "margin" for the lead in the last count over all
             seeds.
