@@ -45,7 +45,7 @@ ppo:
   epochs: 2
 ```
 
-`null` is valid only where a table says so. An unknown setting or an invalid value ends the program before
+`null` is valid only where a table lists it. An unknown setting or an invalid value ends the program before
 training starts. [Renamed settings](../renamed.md) are still read.
 """
 
