@@ -132,7 +132,9 @@ class RunResults(Tabular):
         known = {"run": "Name of the run's folder", "seed": "Random seed of the run"}
         known[STEPS] = "Number of environment steps so far"
         names = dict.fromkeys(name for line in self.metrics for name in sorted(line))
-        return known | {name: f"Metric {name}; see docs/reference/files.md" for name in names if name != STEPS}
+        return known | {
+            name: f"Metric {name}; see docs/reference/files.md" for name in names if name != STEPS
+        }
 
     def _rows(self) -> Iterator[Sequence[Any]]:
         names = self.columns

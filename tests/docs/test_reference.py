@@ -1,16 +1,21 @@
 """The generated pages of docs/reference are up to date, and the pages about agents agree with the code."""
 
 import re
+import shlex
+from pathlib import Path
 
+import pages
 import pytest
 
 from mancala_env._util.package_data import DATA
 from mancala_env._util.settings import settings_of
 from mancala_env.agents import spec_forms
-from mancala_env.cli import commands
+from mancala_env.cli import commands, parser_of
 from mancala_env.evaluation import stored_ladder
 from mancala_env.training.rllib.cluster_config import RayConfig
 from tools.make_reference import REFERENCE, command_line_page, generated, settings_page
+
+ROOT = REFERENCE.parent.parent
 
 
 @pytest.mark.generated
@@ -92,3 +97,31 @@ def test_the_strengths_of_bundled_networks_are_those_of_their_cards(kind: str, h
                     ruleset,
                     figure,
                 )
+
+
+def commands_of(page: Path) -> list[str]:
+    """Return the lines of code on a page that call `mancala`."""
+    blocks = re.findall(
+        r"^```(?:text|bash|sh|console)\n(.*?)^```", page.read_text(encoding="utf-8"), re.S | re.M
+    )
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    called = (re.match(r"(?:\$ )?(?:\.venv/bin/)?mancala ([a-z][a-z-]* .*)", line) for line in lines)
+    return [found[1] for found in called if found and "..." not in found[1] and "[" not in found[1]]
+
+
+PAGES = [
+    ROOT / page for page in pages.pages() if page.startswith(("README", "docs/guides", "docs/reference"))
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_have_arguments_that_the_programs_take(page: Path) -> None:
+    for command in commands_of(page):
+        name, *words = shlex.split(command.partition("|")[0], comments=True)
+        assert name in commands(), command
+        parser_of(name).parse_args([word for word in words if word != "--help"])
+
+
+def test_the_commands_of_the_training_guide_are_found() -> None:
+    found = commands_of(ROOT / "docs" / "guides" / "train.md")
+    assert "train --resume runs/leyla --minutes 60           # resume" in found
