@@ -30,7 +30,7 @@ def execute(path: Path, folder: Path, more: str = "", settings: Mapping[str, int
         path: The notebook.
         folder: Where it runs, and writes.
         more: Code of one more cell to run at the end, whose output is the last one's.
-        settings: Other values of the notebook's settings, the lines such as ``STEPS = 400_000``, for a short run.
+        settings: Other values of settings for a short run. A setting is a line such as ``STEPS = 400_000``.
 
     Raises:
         KeyError: The notebook does not have one of the settings.

@@ -88,7 +88,10 @@ def exercises() -> list[Position]:
     while "## Three exercises" not in next(cells).source:
         pass
     code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
-    return [Position.from_text(f"layli_goobalay {text}") for text in re.findall(r'^board\("(.*)"\)', code, re.MULTILINE)]
+    return [
+        Position.from_text(f"layli_goobalay {text}")
+        for text in re.findall(r'^board\("(.*)"\)', code, re.MULTILINE)
+    ]
 
 
 def test_each_exercise_has_one_answer() -> None:
@@ -134,7 +137,8 @@ def outputs(notebook) -> list[dict]:
 def test_the_first_agent_is_trained_saved_and_measured(tmp_path: Path) -> None:
     path = execute.FOLDER / "train_first_agent.ipynb"
     facts = (
-        "{'curves': [plain_curve.points, curve.points], 'lines': lines, 'elo': result.ratings.of('first agent'), "
+        "{'curves': [plain_curve.points, curve.points], 'lines': lines, "
+        "'elo': result.ratings.of('first agent'), "
         "'worst': worst.regret, 'same': int((agents.from_policy(model, RULESET, observation='replies')"
         ".act(env.get_attr('position')[0].games) == agent.act(env.get_attr('position')[0].games)).all())}"
     )
@@ -154,7 +158,10 @@ def test_the_first_agent_is_trained_saved_and_measured(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_self_play_learns_with_the_sign_rule(tmp_path: Path) -> None:
     path = execute.FOLDER / "self_play_of_your_own.ipynb"
-    facts = "{'curve': curve, 'regrets': regrets, 'shape': found.policy.shape, 'sum': found.policy.sum(axis=1).tolist()}"
+    facts = (
+        "{'curve': curve, 'regrets': regrets, 'shape': found.policy.shape, "
+        "'sum': found.policy.sum(axis=1).tolist()}"
+    )
     notebook, said = run_short(path, tmp_path, facts, STEPS=60_000, GAMES=50)
     before, after = re.findall(r"^(?:before|after 50 games): regret (\S+)$", printed(notebook), re.MULTILINE)
     assert float(after) < float(before)
