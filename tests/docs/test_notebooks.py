@@ -75,7 +75,7 @@ def test_the_lesson_shows_what_it_says(tmp_path: Path) -> None:
         "S1: laps 3, captured 6, new uur -",
     ]
     assert "South and North count (28, 20)" in printed(notebook)
-    assert said["after"] == "layli_goobalay 3,3,3,3,2,2/2,2,3,3,3,3 16-0 N round=2 starter=N"
+    assert said["after"] == "layli_goobalay 2,2,3,3,3,3/3,3,3,3,2,2 16-0 N round=2 starter=N"
     assert said["final"] == {"0": 4, "1": 0, "3": -4, "4": 0}
     drawn = ["".join(output.get("data", {}).get("image/svg+xml", "")) for output in outputs(notebook)]
     assert sum("@keyframes" in drawing for drawing in drawn) == 9
