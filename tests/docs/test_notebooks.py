@@ -51,7 +51,7 @@ def run_short(path: Path, folder: Path, facts: str, **settings: int) -> tuple[An
 
 def printed(notebook: Any) -> str:
     """Return what all code cells print."""
-    return "".join(output["text"] for output in outputs(notebook) if output.output_type == "stream")
+    return "".join(output["text"] for output in outputs(notebook) if output["output_type"] == "stream")
 
 
 def test_a_setting_that_a_notebook_does_not_have_is_refused(tmp_path: Path) -> None:
