@@ -64,15 +64,15 @@ def test_the_lesson_shows_what_it_says(tmp_path: Path) -> None:
     path = execute.FOLDER / "learn_layli_goobalay.ipynb"
     notebook, said = run_short(path, tmp_path, "{'after': after.to_text(), 'final': final}")
     assert re.findall(r"^(S\d: .*)$", printed(notebook), re.MULTILINE) == [
-        "S6: laps 1, captured 0, new uur -",
-        "S1: laps 2, captured 0, new uur -",
-        "S3: laps 5, captured 7, new uur -",
-        "S4: laps 1, captured 5, new uur -",
-        "S4: laps 1, captured 0, new uur S5 and N2",
-        "S4: laps 1, captured 0, new uur -",
-        "S4: laps 1, captured 0, new uur -",
-        "S3: laps 2, captured 0, new uur S6 and N1",
-        "S1: laps 3, captured 6, new uur -",
+        "S6: 1 lap, captures nothing",
+        "S1: 2 laps, captures nothing",
+        "S3: 5 laps, captures 7 seeds",
+        "S4: 1 lap, captures 5 seeds",
+        "S4: 1 lap, makes an uur of S5 and N2",
+        "S4: 1 lap, captures nothing",
+        "S4: 1 lap, captures nothing",
+        "S3: 2 laps, makes an uur of S6 and N1",
+        "S1: 3 laps, captures 6 seeds",
     ]
     assert "South and North count (28, 20)" in printed(notebook)
     assert said["after"] == "layli_goobalay 2,2,3,3,3,3/3,3,3,3,2,2 16-0 N round=2 starter=N"
