@@ -95,8 +95,8 @@ def test_every_position_drawn_on_the_site_opens_in_study(site: Path) -> None:
                 assert image[1], f"{path}: {image[2]} is not a link"
                 assert place in html.unescape(image[1])
                 num_linked += 1
-    rules_tour = (ROOT / "notebooks" / "rules_tour.ipynb").read_text(encoding="utf-8")
-    assert num_linked > rules_tour.count('"image/svg+xml"') + 10
+    lesson = (ROOT / "notebooks" / "learn_layli_goobalay.ipynb").read_text(encoding="utf-8")
+    assert num_linked > lesson.count('"image/svg+xml"') + 10
 
 
 @pytest.mark.slow
@@ -201,7 +201,7 @@ def test_a_link_leads_to_a_page_of_the_site_or_to_the_repository() -> None:
         pages.site_text("docs/reference/agents.md", "[1](gone.md)")
     link = "[1](../docs/reference/rules.md)"
     cells = [{"cell_type": kind, "source": [link]} for kind in ("markdown", "code")]
-    notebook = json.loads(pages.site_text("notebooks/train_and_evaluate.ipynb", json.dumps({"cells": cells})))
+    notebook = json.loads(pages.site_text("notebooks/train_first_agent.ipynb", json.dumps({"cells": cells})))
     assert notebook["cells"][0]["source"] == "[1](../reference/rules.md)"
     assert notebook["cells"][1]["source"] == [link]
 
