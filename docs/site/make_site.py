@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 
 import reference_pages
-import ruleset_pages
 from drawings import APP
 from in_words import hidden_contents
 from links import broken_links

@@ -33,8 +33,6 @@ SECTIONS: dict[str, tuple[str, dict[str, str]]] = {
         {
             "notebooks/train_first_agent": "Train your first agent",
             "notebooks/learn_layli_goobalay": "Learn Layli Goobalay",
-            "notebooks/rules_tour": "The rules in pictures",
-            "notebooks/train_and_evaluate": "Train, play, measure",
             "notebooks/self_play_of_your_own": "Self-play of your own",
             "notebooks/perfect_play": "Perfect play",
         },
