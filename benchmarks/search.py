@@ -26,7 +26,7 @@ _RULESETS = ("layli_goobalay", "leyla", "gabata_i")
 _DEPTH, _SIMULATIONS = 10, 1000
 # Positions per call of a work function.
 _POSITIONS = 16
-# The matches in the table of docs/reference/agents.md.
+# The matches in the table of docs/results/bundled_agents.md.
 _MATCHES = (
     ("minimax:1", "random"),
     ("minimax:2", "random"),

@@ -17,7 +17,7 @@ from typing import Unpack
 from mancala_env.envs.aec import MancalaAEC
 from mancala_env.envs.guard import Guard
 from mancala_env.envs.options import GameOptions
-from mancala_env.rulesets import Ruleset
+from mancala_env.rulesets import RulesetLike
 
 __all__ = ["env", "raw_env"]
 
@@ -25,28 +25,43 @@ __all__ = ["env", "raw_env"]
 class raw_env(MancalaAEC):
     """Layli Goobalay: a relay game. A lap that ends in the player's own empty hole captures the opposite
     seeds. If there are three, both holes become the player's uur instead. No one sows from an uur, and its
-    seeds count for its owner (docs/reference/rules.md).
+    seeds count for its owner.
 
-    Rulesets: ``layli_goobalay`` (the default), ``leyla_gobale_ii``, ``layli_goobalay_long``,
-    ``layli_goobalay_8``, ``ludii_leyla_gobale_somaliland``, ``ludii_leyla_gobale_gabradarre``, or a Ruleset
-    with ``landing="uur"``. :class:`mancala_env.envs.aec.MancalaAEC` describes the rest.
+    A Ruleset with ``landing="uur"``, or one of these, with W holes a row and S seeds a hole:
+
+    | ruleset | W | S |
+    |---|---|---|
+    | ``layli_goobalay`` (the default) | 6 | 4 |
+    | ``leyla_gobale_ii`` | 6 | 5 |
+    | ``layli_goobalay_long`` | 12 | 4 |
+    | ``layli_goobalay_8`` | 8 | 4 |
+    | ``ludii_leyla_gobale_somaliland`` | 6 | 4 |
+    | ``ludii_leyla_gobale_gabradarre`` | 6 | 5 |
+
+    docs/reference/rules.md has the rules. :class:`mancala_env.envs.aec.MancalaAEC` describes observations,
+    rewards and arguments.
 
     ## Action Space
     ``Discrete(W)``: the hole to sow from, seen from the agent, 0 to W-1 in sowing order. Empty holes and uur
     are masked.
 
     ## Starting State
-    Four seeds in every hole (five in ``leyla_gobale_ii``), and empty stores.
+    Every hole holds S seeds, and both stores are empty. In ``ludii_leyla_gobale_somaliland`` the first turn
+    of South is forced: action 0.
 
     ## Episode End
-    A round ends when the agent to move has no legal hole, when a relay never ends, or when nothing changes
-    for 50 turns.
+    A round ends when the agent to move cannot sow. In ``ludii_leyla_gobale_somaliland`` and
+    ``ludii_leyla_gobale_gabradarre`` it also ends when the other agent cannot. An endless relay ends the
+    round, and so do 50 turns that leave the number of free seeds unchanged.
+
+    ## Version History
+    - v0: first release.
     """
 
     game = "layli_goobalay"
     metadata = MancalaAEC.metadata | {"name": "layli_goobalay_v0"}
 
 
-def env(ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> Guard:
+def env(ruleset: RulesetLike | None = None, **options: Unpack[GameOptions]) -> Guard:
     """Make the environment; see :meth:`mancala_env.envs.aec.MancalaAEC.make`."""
     return raw_env.make(ruleset, **options)

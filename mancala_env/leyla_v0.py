@@ -17,34 +17,44 @@ from typing import Unpack
 from mancala_env.envs.aec import MancalaAEC
 from mancala_env.envs.guard import Guard
 from mancala_env.envs.options import GameOptions
-from mancala_env.rulesets import Ruleset
+from mancala_env.rulesets import RulesetLike
 
 __all__ = ["env", "raw_env"]
 
 
 class raw_env(MancalaAEC):
     """Leyla: a relay game. A fourth seed in a hole on the opponent's side captures the hole and the opposite
-    one. No one sows from captured holes, and their seeds count for their owner (docs/reference/rules.md).
+    one. No one sows from captured holes, and their seeds count for their owner.
 
-    Rulesets: ``leyla`` (the default), ``ludii_leyla``, or a Ruleset with ``landing="pair"``.
-    :class:`mancala_env.envs.aec.MancalaAEC` describes the rest.
+    A Ruleset with ``landing="pair"``, or one of these, with W holes a row and S seeds a hole:
+
+    | ruleset | W | S |
+    |---|---|---|
+    | ``leyla`` (the default) | 6 | 4 |
+    | ``ludii_leyla`` | 6 | 4 |
+
+    docs/reference/rules.md has the rules. :class:`mancala_env.envs.aec.MancalaAEC` describes observations,
+    rewards and arguments.
 
     ## Action Space
     ``Discrete(W)``: the hole to sow from, seen from the agent, 0 to W-1 in sowing order. Empty and captured
     holes are masked.
 
     ## Starting State
-    Four seeds in every hole, and empty stores.
+    Every hole holds S seeds, and both stores are empty.
 
     ## Episode End
-    A round ends when the agent to move has no legal hole (either agent in ``ludii_leyla``), when a relay
-    never ends, or when nothing changes for 50 turns.
+    A round ends when the agent to move cannot sow. In ``ludii_leyla`` it also ends when the other agent
+    cannot. An endless relay ends the round, and so do 50 turns that leave the number of free seeds unchanged.
+
+    ## Version History
+    - v0: first release.
     """
 
     game = "leyla"
     metadata = MancalaAEC.metadata | {"name": "leyla_v0"}
 
 
-def env(ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> Guard:
+def env(ruleset: RulesetLike | None = None, **options: Unpack[GameOptions]) -> Guard:
     """Make the environment; see :meth:`mancala_env.envs.aec.MancalaAEC.make`."""
     return raw_env.make(ruleset, **options)

@@ -1,12 +1,13 @@
 """Run the notebooks with this Python, and keep what they print.
 
 python notebooks/execute.py                      # all of them, in place
-python notebooks/execute.py train_and_evaluate
+python notebooks/execute.py train_first_agent
 """
 
 import json
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,18 +23,22 @@ FOLDER = Path(__file__).resolve().parent
 _KERNEL = "this-python"
 
 
-def execute(path: Path, folder: Path, more: str = "") -> Any:
+def execute(path: Path, folder: Path, more: str = "", settings: Mapping[str, int] | None = None) -> Any:
     """Run a notebook and return it with its output; the file does not change.
 
     Args:
         path: The notebook.
         folder: Where it runs, and writes.
         more: Code of one more cell to run at the end, whose output is the last one's.
+        settings: Other values of settings for a short run. A setting is a line such as ``STEPS = 400_000``.
 
     Raises:
+        KeyError: The notebook does not have one of the settings.
         nbclient.exceptions.CellExecutionError: A cell raised an error.
     """
     notebook = nbformat.read(path, as_version=4)
+    for name, value in (settings or {}).items():
+        _set(notebook, name, value)
     if more:
         notebook.cells.append(nbformat.v4.new_code_cell(more))
     with TemporaryDirectory() as specs:
@@ -54,6 +59,17 @@ def execute(path: Path, folder: Path, more: str = "") -> Any:
         if cell.cell_type == "code":  # what a first run says, and no later one
             cell.outputs = [output for output in cell.outputs if not _says_it_compiles(output)]
     return notebook
+
+
+def _set(notebook: Any, name: str, value: int) -> None:
+    """Change the value of a setting in the code of a notebook."""
+    line, num_changed = re.compile(rf"^{name} = [\d_]+", re.MULTILINE), 0
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.source, found = line.subn(f"{name} = {value}", cell.source)
+            num_changed += found
+    if num_changed != 1:
+        raise KeyError(f"the notebook has {num_changed} settings {name}")
 
 
 def _says_it_compiles(output: Any) -> bool:

@@ -1,7 +1,9 @@
 """Settings for all tests."""
 
 import os
+import shutil
 import signal
+from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
@@ -36,3 +38,17 @@ with suppress(ValueError):  # another thread than the main one
 def _sb3_logs(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Let SB3 write its default log folders under pytest's temporary folder."""
     os.environ["SB3_LOGDIR"] = str(tmp_path_factory.mktemp("sb3"))
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator:
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine: apt-get install chromium")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()

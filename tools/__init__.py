@@ -5,6 +5,7 @@
 | `make_ladders`, `make_openings`, `make_match_values`, `make_positions`, `make_book` | write data files |
 | `make_policy_cards`, `make_value_cards` | bundle networks, and write their cards |
 | `make_default_configs` | writes the generated files of `configs/` |
+| `make_reference` | writes the reference pages of settings and commands |
 | `make_page_files` | writes the generated files of `mancala_env/web` |
 | `build_wasm` | builds `mancala.wasm`, the engine of the browser page |
 | `api_pages` | writes `docs/api` |

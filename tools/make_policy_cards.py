@@ -26,7 +26,7 @@ _LIMITS = """\
 - It plays single rounds and sees no further than its observation. The observations `lines`, `leaves` and
   `values` hold four turns of lookahead by the engine. Alone, the first two would let it play like
   `minimax:4`, and `values` like `value+minimax:4`.
-- It was trained once, from one seed; a second seed had a similar result (docs/reference/agents.md).
+- It was trained once, from one seed; a second seed had a similar result (docs/results/bundled_agents.md).
 - It may evaluate positions badly that no sensible play reaches."""
 
 

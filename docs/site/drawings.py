@@ -3,6 +3,8 @@
 import html
 from collections.abc import Sequence
 
+from pages import SITE
+
 from mancala_env import Position
 from mancala_env.games.records import dials_of
 from mancala_env.rulesets import names
@@ -11,30 +13,14 @@ APP = "app"
 """The folder of the site with the page that plays and studies."""
 
 
-def board(
-    position: Position, caption: str = "", values: dict[int, int] | None = None, to_root: str = "../"
-) -> str:
-    """Return a drawn position as a figure of a Markdown page, which opens it for study.
-
-    Args:
-        position: The position.
-        caption: A line under the board.
-        values: The exact value of each action, written beside its hole.
-        to_root: From the page to the root of the site.
-    """
-    return _figure(position.to_svg(values=values), caption, app_link(position, "study", to_root))
-
-
 def turn(position: Position, action: int, caption: str = "", to_root: str = "../") -> str:
     """Return a turn as a figure of a Markdown page: seed by seed, lap by lap."""
     return _figure(position.to_svg(action=action), caption, app_link(position, "study", to_root))
 
 
-def play_button(position: Position, to_root: str = "../") -> str:
-    """Return a link that begins a game from a position."""
-    return (
-        f'<p><a class="play" href="{app_link(position, "play", to_root)}">Play this in your browser</a></p>\n'
-    )
+def site_link(position: Position, view: str) -> str:
+    """Return the address of a position on the published page, for a file that is read in the repository."""
+    return app_link(position, view, f"{SITE}/")
 
 
 def app_link(position: Position, view: str, to_root: str) -> str:

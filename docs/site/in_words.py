@@ -20,74 +20,98 @@ def hidden_contents(pages: Iterable[str]) -> str:
     return "\n".join(["```{toctree}", ":hidden:", "", *pages, "```"])
 
 
+_RULES = "../reference/rules.md"
+
+
 def rules_in_short(ruleset: Ruleset) -> str:
     """Return the rule options of a ruleset in words, as a table with links to the rules."""
     rows = {
-        "Board": f"2 rows of {ruleset.row_width} holes, {ruleset.seeds_per_hole} seeds in each: "
-        f"{ruleset.total_seeds} seeds, sown {ruleset.direction}.",
-        "Relay": "A last seed in a hole that held seeds picks them all up, and sowing continues.",
-        "Landing": _landing(ruleset),
-        "Owned holes": "Neither player sows from them; their seeds count for the owner.",
+        "Relay": ("A lap that ends in a hole with seeds continues with all of them.", "#3-a-turn"),
+        "Capture": _landing(ruleset),
+        "Owned holes": ("Neither player sows from them. Their seeds count for the owner.", "#1-words"),
         "Ransom": _ransom(ruleset),
-        "End of a round": (
-            f"A round ends {_ENDS[ruleset.round_end]}. ([4](../reference/rules.md#4-end-of-a-round))"
-        ),
+        "End of a round": (f"A round ends {_ENDS[ruleset.round_end]}.", "#4-end-of-a-round"),
         "Next round": _MATCHES[ruleset.match],
         "Opening": _OPENINGS[ruleset.opening],
     }
-    return table(("", ""), ((f"**{name}**", said) for name, said in rows.items() if said))
+    cells = ((name, text, f"[rule]({_RULES}{place})") for name, (text, place) in rows.items() if text)
+    return table(("rule", "in short", "exactly"), cells)
 
 
+_NOTHING = ("", "")
 _ENDS = {
     "mover_stuck": "when the player to move cannot sow",
     "either_stuck": "as soon as either player cannot sow",
-    "both_stuck": "when neither player can sow; a player who cannot passes",
+    "both_stuck": "when neither player can sow; a player who cannot sow passes",
 }
 _MATCHES = {
-    "single": "One round is the whole game.",
-    "mirror": "The loser spreads their seeds over their row; the winner sets up the same opposite and keeps "
-    "the rest. ([5.1](../reference/rules.md#51-layli-goobalay))",
-    "loan": "Both fill as many holes as the loser can, by fours; what is missing is lent. "
-    "([5.2](../reference/rules.md#52-leyla))",
-    "territory": "Every hole is filled again; the winner's surplus becomes holes of the loser's row. "
-    "([5.3](../reference/rules.md#53-gabata))",
+    "single": ("The game is one round.", "#9-decisions-in-one-list"),
+    "mirror": (
+        "The loser spreads their seeds over their row. The winner copies this and stores the rest.",
+        "#51-layli-goobalay",
+    ),
+    "loan": ("Both fill as many holes of four as the loser can. Missing seeds are lent.", "#52-leyla"),
+    "territory": ("Every hole is filled again. The winner's surplus wins holes of the loser.", "#53-gabata"),
 }
 _OPENINGS = {
-    "free": "",
-    "rightmost": "South's first turn is played from their rightmost hole.",
-    "eights": "Six heaps of eight are gathered, one of them a weg; the last is sown. All of it is forced. "
-    "([6](../reference/rules.md#6-the-rulesets))",
+    "free": _NOTHING,
+    "rightmost": (
+        "South's first turn starts from their rightmost hole.",
+        "#7-ludiis-programs-for-the-same-games",
+    ),
+    "eights": (
+        "Six heaps of eight seeds are gathered, and one becomes a weg. The last one is sown, all forced.",
+        "#6-the-rulesets",
+    ),
 }
 
 
-def _landing(ruleset: Ruleset) -> str:
+def _landing(ruleset: Ruleset) -> tuple[str, str]:
     if ruleset.landing == "uur":
-        itself = ", itself along with them" if ruleset.captures_last else "; it stays where it fell"
+        itself = "and the last seed" if ruleset.captures_last else "but not the last seed"
         return (
-            f"A last seed in an empty hole of one's own captures the seeds opposite{itself}. Opposite "
-            "exactly three, one crosses over and both holes become the mover's *uur*. "
-            "([a capture](../reference/rules.md#a-capture), [an uur](../reference/rules.md#an-uur))"
+            f"A last seed in an empty hole of one's own captures the opposite seeds, {itself}. If there are "
+            "three, one seed crosses over and both holes become the mover's *uur*.",
+            "#an-uur",
         )
     if ruleset.landing == "pair":
         return (
-            "A last seed that is the fourth in a hole on the opponent's side wins that hole and the one "
-            "opposite. ([a Leyla capture](../reference/rules.md#a-leyla-capture))"
+            "A last seed that is the fourth in a hole on the opponent's side wins this hole and the opposite "
+            "one.",
+            "#a-leyla-capture",
         )
     side = "the opponent's" if ruleset.owns_on == "opponent" else "either"
-    return (
-        f"A last seed that is the fourth in a hole on {side} side makes it the mover's *weg*. "
-        "([a weg](../reference/rules.md#a-weg))"
-    )
+    return (f"A last seed that is the fourth in a hole on {side} side makes it the mover's *weg*.", "#a-weg")
 
 
-def _ransom(ruleset: Ruleset) -> str:
+def _ransom(ruleset: Ruleset) -> tuple[str, str]:
     if ruleset.landing == "uur":
-        return ""
-    empty = "" if ruleset.ransoms_empty else "; in an empty one it stays"
+        return _NOTHING
+    empty = "" if ruleset.ransoms_empty else " In an empty one it stays."
     return (
-        f"A last seed in an owned hole of the opponent's is won back, with one seed more if there is "
-        f"one{empty}. ([a ransom](../reference/rules.md#a-ransom))"
+        f"A last seed in an owned hole of the opponent is won, with one more if the hole held seeds.{empty}",
+        "#a-ransom",
     )
+
+
+_DIFFERENCES = {
+    "direction": "It is sown {}.",
+    "captures_last": "A capture leaves the last seed where it fell.",
+    "owns_on": "A fourth seed makes a weg on either side of the board.",
+    "ransoms_empty": "A last seed in an empty weg of the opponent stays there.",
+    "round_end": "A round ends as soon as either player cannot sow.",
+    "match": "The game is one round.",
+    "opening": "South's first turn starts from their rightmost hole.",
+}
+
+
+def differences(ruleset: Ruleset, other: Ruleset) -> list[tuple[str]]:
+    """Return the rule options in which a ruleset differs from another one, in words, as rows of a table."""
+    return [
+        (_DIFFERENCES[option].format(value),)
+        for option, value in ruleset.options.items()
+        if value != other.options[option]
+    ]
 
 
 def turn_in_words(ruleset: Ruleset, turn: Timeline) -> str:

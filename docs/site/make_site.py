@@ -8,26 +8,22 @@ python docs/site/make_site.py --into FOLDER   # somewhere else
 Warnings are errors. Nothing is fetched.
 """
 
-import re
 import shutil
 import sys
 from pathlib import Path
 
-import ruleset_pages
 from drawings import APP
 from in_words import hidden_contents
 from links import broken_links
 from pages import ROOT, pages, pictures, site_text
 from sphinx.cmd.build import main as sphinx
+from start_page import start_page
 from study_links import with_links_under_boards
 
 from mancala_env._util.command_line import Parser, in_one_line
-from mancala_env.rulesets import lookup
 
 _HERE = Path(__file__).resolve().parent
 WEB = ROOT / "mancala_env" / "web"
-_SHOWN = "layli_goobalay"  # on the start page
-_MORE = re.compile(r"<!-- more (\w+) -->\n")  # of a folder; those of no folder are "pages"
 
 
 def lay_out(folder: Path) -> None:
@@ -35,16 +31,16 @@ def lay_out(folder: Path) -> None:
 
     Sphinx reads again what is newer than its last build, so a page that did not change costs nothing.
     """
-    wanted: dict[str, bytes] = {path: text.encode() for path, text in ruleset_pages.all_pages().items()}
+    wanted: dict[str, bytes] = {}
     for source, path in pages().items():
         text = site_text(source, (ROOT / source).read_text(encoding="utf-8"))
         if source.endswith(".md"):
-            text += _contents_of_folder(path)
+            text += _contents_of_folder(path, text)
             text = with_links_under_boards(text, "../" * path.count("/"))
         wanted[path] = text.encode()
     for source, path in pictures().items():
         wanted[path] = (ROOT / source).read_bytes()
-    wanted["index.md"] = _start_page(set(wanted)).encode()
+    wanted["index.md"] = start_page(wanted).encode()
     for path in sorted(folder.rglob("*")):
         if path.is_file() and str(path.relative_to(folder)) not in wanted:
             path.unlink()
@@ -55,30 +51,19 @@ def lay_out(folder: Path) -> None:
             file.write_bytes(content)
 
 
-def _contents_of_folder(path: str) -> str:
-    """Return the table of contents of the first page of a folder of docs/; empty for other pages."""
+def _contents_of_folder(path: str, text: str) -> str:
+    """Return the table of contents of the first page of a folder of docs/; empty for other pages.
+
+    Pages have the order in which the text links to them. Pages without a link precede them.
+    """
     folder, slash, name = path.rpartition("/")
     if not slash or name != "index.md":
         return ""
     others = [
         Path(other).stem for other in pages().values() if other.startswith(f"{folder}/") and other != path
     ]
+    others.sort(key=lambda name: text.find(f"({name}.md"))
     return f"\n{hidden_contents(others)}\n"
-
-
-def _start_page(written: set[str]) -> str:
-    """Return the start page, whose tables of contents end with the pages of their folder that none names."""
-    text = (_HERE / "index.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"^(?:.+ <)?([\w/]+)>?$", text, re.MULTILINE))
-    stems = sorted({path.rsplit(".", 1)[0] for path in written} - named - {"index"})
-
-    def more(found: re.Match[str]) -> str:
-        folder = "" if found[1] == "pages" else found[1]
-        return "".join(f"{stem}\n" for stem in stems if stem.rpartition("/")[0] == folder)
-
-    text = text.replace("<!-- a turn -->", ruleset_pages.drawn_turn(lookup(_SHOWN), ""))
-    text = text.replace("<!-- games -->", ruleset_pages.table_of_games())
-    return _MORE.sub(more, text)
 
 
 def _add_app(folder: Path) -> None:

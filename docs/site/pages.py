@@ -12,6 +12,8 @@ from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 REPOSITORY = "https://github.com/mancala-env/mancala-env"
+SITE = "https://mancala-env.github.io/mancala-env"
+"""Where .github/workflows/pages.yml publishes the site."""
 
 # Files outside docs/ that are pages too, by where they are on the site.
 _ELSEWHERE = {
@@ -42,7 +44,9 @@ def pages() -> dict[str, str]:
 
 def pictures() -> dict[str, str]:
     """Return every picture of the Markdown files, and where it lies on the site."""
-    return {f"docs/img/{path.name}": f"img/{path.name}" for path in (ROOT / "docs" / "img").iterdir()}
+    docs = ROOT / "docs"
+    paths = (path.relative_to(docs).as_posix() for path in (docs / "img").rglob("*") if path.is_file())
+    return {f"docs/{path}": path for path in paths}
 
 
 def site_text(source: str, text: str) -> str:
@@ -56,6 +60,9 @@ def site_text(source: str, text: str) -> str:
 
     def lead(found: re.Match[str]) -> str:
         start, target, fragment, end = found.groups(default="")
+        if target.startswith(f"{SITE}/"):  # as HTML, because Sphinx checks links of Markdown
+            address = "../" * where[source].count("/") + target.removeprefix(f"{SITE}/") + fragment
+            return f'<a class="play" href="{address}">{start[1:-2]}</a>'
         return f"{start}{_on_site(source, target, where)}{fragment}{end}"
 
     if source.endswith(".ipynb"):

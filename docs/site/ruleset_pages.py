@@ -1,72 +1,100 @@
-"""A page for each ruleset, made from the package: rule options, a turn, exact values, ladder, spaces."""
+"""Make the cards of the rulesets: docs/rulesets/NAME.md, an index, and their pictures in docs/img/rulesets.
 
-import importlib
-import json
-import re
-from functools import lru_cache
-from typing import Any
+python docs/site/ruleset_pages.py            # after an edit of a rule, an environment or a bundled file
+
+The texts come from the docstrings of the environments, the numbers from the package and its bundled files.
+"""
+
+import sys
 
 import drawings
-from in_words import SEATS, hidden_contents, rules_in_short, table, turn_in_words
+from env_texts import arguments, description, family_of, section
+from in_words import SEATS, differences, rules_in_short, table, turn_in_words
 from pages import ROOT
+from ruleset_facts import first_values, ladder_of, opening_value, strengths, turn_to_show
 
 from mancala_env import Position, Ruleset, rulesets
-from mancala_env.envs.families import FAMILIES, Family
-from mancala_env.evaluation import NoLadder, Ratings, stored_ladder
+from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env.evaluation.openings import openings_in_words
 from mancala_env.observations import Observer, kinds_of, version
 from mancala_env.solver import positions, rulesets_with_positions
-from mancala_env.solver.book import certain_part, load_book
 
+_PAGES, _PICTURES = "docs/rulesets", "docs/img/rulesets"
 _CAPTURED = {
-    "uur": "an *uur* (pregnant), made of three opposite seeds",
+    "uur": "an *uur*, one of two opposite holes of two seeds",
     "pair": "a pair, taken when a fourth seed falls",
     "weg": "a *weg*, taken when a fourth seed falls",
 }
-# How many turns of a game are looked through for one to show, and how many laps it should have.
-_TURNS, _LAPS = 40, 4
+_CAPTURES = {
+    "uur": "three seeds opposite an empty hole make two *uur*",
+    "pair": "a fourth seed captures two opposite holes",
+    "weg": "a fourth seed captures a hole, the *weg*",
+}
+_MATCHES = {
+    "single": "one round",
+    "mirror": "rounds until a player cannot put a seed in each hole",
+    "loan": "rounds until a player cannot fill a hole",
+    "territory": "rounds until a player has lost every hole",
+}
 
 
-def all_pages() -> dict[str, str]:
-    """Return the text of every page, by its path on the site."""
-    each = {f"rulesets/{name}.md": page(rulesets.lookup(name)) for name in rulesets.names()}
-    return each | {"rulesets/index.md": _index()}
+def all_files() -> dict[str, str]:
+    """Return the text of every card and picture, by its path in the repository."""
+    files = {f"{_PAGES}/index.md": _index()}
+    for name in rulesets.names():
+        ruleset = rulesets.lookup(name)
+        before, action = turn_to_show(ruleset)
+        files[f"{_PAGES}/{name}.md"] = card(ruleset)
+        files[f"{_PICTURES}/{name}.svg"] = Position(ruleset).to_svg() + "\n"
+        files[f"{_PICTURES}/{name}-turn.svg"] = before.to_svg(action=action) + "\n"
+    return files
 
 
-def page(ruleset: Ruleset) -> str:
-    """Return the page of a ruleset of the catalogue, as Markdown."""
+def card(ruleset: Ruleset) -> str:
+    """Return the card of a ruleset of the catalogue, as Markdown."""
     start = Position(ruleset)
+    before, action = turn_to_show(ruleset)
+    turn = turn_in_words(ruleset, before.timeline(action))
+    play, study = drawings.site_link(start, "play"), drawings.site_link(start, "study")
     return "\n\n".join(
         [
             f"# {ruleset.title}",
-            f"`{ruleset.name}` · {ruleset.region} · {ruleset.source}",
-            drawings.board(start, _start_in_words(start)),
-            drawings.play_button(start),
-            "## The rules in short",
-            rules_in_short(ruleset),
-            "Every rule with its source, and every decision: [the rules](../reference/rules.md).",
-            "## A turn",
-            drawn_turn(ruleset),
-            "## What the opening is worth",
-            _opening(ruleset),
-            "## Ladder",
-            _ladder(ruleset),
-            "## Trained networks",
-            _trained(ruleset),
-            "## Spaces",
+            _summary(ruleset),
+            f"![A turn, seed by seed](../img/rulesets/{ruleset.name}-turn.svg)",
+            f"*{turn}*",
+            f"[Play]({play}) · [Study]({study}) · offline: `mancala serve`",
+            _facts(ruleset),
+            "## Description",
+            _description(ruleset),
+            "## Action Space",
+            section(ruleset, "Action Space"),
+            "## Illegal Actions",
+            section(ruleset, "Illegal Actions"),
+            "## Observation Space",
+            section(ruleset, "Observation Space"),
             _spaces(ruleset),
-            "## Load it",
-            _code(ruleset),
-            "## Version history",
-            _versions(family_of(ruleset)),
-            "",
+            "## Rewards",
+            section(ruleset, "Rewards"),
+            "## Starting State",
+            section(ruleset, "Starting State"),
+            f"![The board at the start](../img/rulesets/{ruleset.name}.svg)",
+            "## Episode End",
+            section(ruleset, "Episode End"),
+            "## Arguments",
+            _arguments(ruleset),
+            "## Info",
+            section(ruleset, "Info"),
+            "## Exact Value",
+            _exact_value(ruleset),
+            "## Strength of Agents",
+            _strength(ruleset),
+            "## Version History",
+            section(ruleset, "Version History"),
+            "## References",
+            _references(ruleset),
+            "<!-- Made by `python docs/site/ruleset_pages.py`. -->\n",
         ]
     )
-
-
-def family_of(ruleset: Ruleset) -> Family:
-    """Return the family whose environments play a ruleset."""
-    return next(family for family in FAMILIES.values() if family.landing == ruleset.landing)
 
 
 def drawn_turn(ruleset: Ruleset, to_root: str = "../") -> str:
@@ -75,206 +103,160 @@ def drawn_turn(ruleset: Ruleset, to_root: str = "../") -> str:
     return drawings.turn(before, action, turn_in_words(ruleset, before.timeline(action)), to_root)
 
 
-@lru_cache
-def turn_to_show(ruleset: Ruleset) -> tuple[Position, int]:
-    """Return a position of a first round and a turn in it of a few laps that wins something.
-
-    After each first turn two greedy players continue. Of all turns they could have played, the one nearest to
-    four laps is chosen. Turns that win holes precede those that win seeds, and early ones precede late ones.
-    """
-    best: tuple[tuple[int, int, int], Position, int] | None = None
-    for first in Position(ruleset).legal_actions:
-        position = Position(ruleset)
-        position.play(first)
-        for number in range(_TURNS):
-            afters = {action: position.copy() for action in position.legal_actions}
-            for action, after in afters.items():
-                turn = after.play(action)
-                wins = 2 * bool(turn.new_owned) + bool(turn.captured)
-                merit = (wins, -abs(turn.laps - _LAPS), -number)
-                if not turn.endless and (best is None or merit > best[0]):
-                    best = merit, position, action
-            if not afters:
-                break
-            mover = position.player
-            position = max(afters.values(), key=lambda after: after.counts[mover] - after.counts[1 - mover])
-    assert best is not None
-    return best[1], best[2]
+def _original(ruleset: Ruleset) -> Ruleset | None:
+    """Return the ruleset of a written source that a program of Ludii plays; None for other rulesets."""
+    if not ruleset.name.startswith("ludii_"):
+        return None
+    shape = ("landing", "row_width", "seeds_per_hole")
+    names = (name for name in rulesets.names() if not name.startswith("ludii_"))
+    alike = (rulesets.lookup(name) for name in names)
+    return next(one for one in alike if all(getattr(one, s) == getattr(ruleset, s) for s in shape))
 
 
-def _start_in_words(start: Position) -> str:
-    opened = " South has opened: the first turns are forced." if start.ruleset.opening == "eights" else ""
-    return f"The board at the start, {SEATS[start.player]} to move. Sown {start.ruleset.direction}.{opened}"
-
-
-@lru_cache
-def _solved_openings() -> dict[str, tuple[str, str]]:
-    """Return the value and those of all first actions, by ruleset, from docs/results/solved.md."""
-    text = (ROOT / "docs" / "results" / "solved.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+)`[^|]*\| \*\*([+-]?\d+)\*\* \|[^|]*\|([^|]*)\|", text, re.MULTILINE)
-    return {name: (value, each.strip()) for name, value, each in rows}
-
-
-def opening_value(ruleset: Ruleset) -> int | None:
-    """Return the exact value of the start for the player to move, or None if unknown."""
-    book = load_book(ruleset)
-    if book is not None:
-        start = Position(ruleset)
-        rest = book.rest(start.games)
-        return None if rest is None else rest + certain_part(start)
-    solved = _solved_openings().get(ruleset.name)
-    return int(solved[0]) if solved else None
-
-
-def first_values(ruleset: Ruleset) -> dict[int, int]:
-    """Return the exact value of every first action for the player to move; empty if unknown."""
-    _, listed = _solved_openings().get(ruleset.name, ("", ""))
-    if ":" in listed:  # some actions only, each with its name
-        return {int(action): int(value) for action, value in re.findall(r"(\d+): ([+-]?\d+)", listed)}
-    values = [int(value) for value in listed.split(",") if value]
-    return dict(zip(Position(ruleset).legal_actions, values, strict=True)) if values else {}
-
-
-def _opening(ruleset: Ruleset) -> str:
-    value, who = opening_value(ruleset), SEATS[Position(ruleset).player]
-    if value is None:
-        said = "Unknown: this opening is not solved."
-    elif value == 0:
-        said = "It is a **draw** when both play their best."
-    else:
-        outcome = "wins" if value > 0 else "loses"
-        said = f"{who}, to move, {outcome} by **{abs(value)}** seeds when both play their best."
-    if ruleset.name in rulesets_with_positions():
-        said += (
-            f" {len(positions(ruleset))} positions, each with the exact value of every action, come with the "
-            "package and measure an agent's [regret](../guides/evaluate.md#regret)."
-        )
-    said += " ([Perfect play](../results/solved.md))"
-    values = first_values(ruleset)
-    if not values:
-        return said
-    caption = "What each first turn is worth: the final lead of the player to move."
-    return f"{said}\n\n{drawings.board(Position(ruleset), caption, values)}"
-
-
-def _ladder(ruleset: Ruleset) -> str:
-    try:
-        ladder = stored_ladder(ruleset)
-    except NoLadder:
-        return "No ladder is stored."
-    ratings = ladder.ratings()
-    where = openings_in_words(ladder.opening_set, ladder.opening_turns)
-    said = (
-        f"The anchors of the rating scale, from {where}; "
-        "`random` is 0. "
-        "[Ratings and the ladder](../guides/evaluate.md#ratings-and-the-ladder) says how to place an agent."
+def _summary(ruleset: Ruleset) -> str:
+    if original := _original(ruleset):
+        return f"[{original.title}]({original.name}.md), with the rules of Ludii's program."
+    opening = " after a forced opening" if ruleset.opening == "eights" else ""
+    return (
+        f"A mancala game of {ruleset.region}, played on two rows of {ruleset.row_width} holes{opening}: "
+        f"{_CAPTURES[ruleset.landing]}."
     )
-    if not ratings.elo.any():
-        said += " All are equal here: the opening decides the round, so the agents share every pair of games."
-    rows = [
-        (f"`{ratings.names[i]}`", f"{ratings.elo[i]:z.0f}", _interval(ratings, i), f"{ratings.games[i]:,}")
-        for i in ratings.order()
-    ]
-    listed = table(
-        ("agent", "Elo", "95 % interval", "games"), rows, to_the_right=("Elo", "95 % interval", "games")
-    )
-    left_out = [f"`{name}` is not rated here: {why}." for name, why in ladder.excluded.items()]
-    return "\n\n".join([said, listed, *left_out])
 
 
-def _interval(ratings: Ratings, i: int) -> str:
-    return "fixed" if ratings.names[i] == ratings.zero else f"{ratings.low[i]:z.0f} to {ratings.high[i]:z.0f}"
+def _description(ruleset: Ruleset) -> str:
+    parts = [description(ruleset), rules_in_short(ruleset)]
+    if original := _original(ruleset):
+        named = f"differs from [{original.title}]({original.name}.md)"
+        parts.append(table((named,), differences(ruleset, original)))
+    return "\n\n".join(parts)
 
 
-def _trained(ruleset: Ruleset) -> str:
-    runs = json.loads((ROOT / "docs" / "results" / "configurations.json").read_text(encoding="utf-8"))
-    runs = [run for run in runs if run["ruleset"] == ruleset.name]
-    if not runs:
-        return "No configuration of its own: `mancala train` uses defaults. ([Training](../guides/train.md))"
-    opponents = [match["second"] for match in runs[0]["matches"]]
-    head = [
-        "configuration",
-        "trained for",
-        "seed",
-        "episode",
-        *(f"against `{name}`" for name in opponents),
-        "mean regret",
-    ]
-    rows = [
-        (
-            f"`{run['config']}`",
-            run["trained"],
-            str(run["seed"]),
-            "one round" if run["rounds"] == 1 else "a match",
-            *(f"{match['win_rate']:.0%}" for match in run["matches"]),
-            _regret(run),
-        )
-        for run in runs
-    ]
-    said = (
-        f"Win rates, {runs[0]['games']:,} games against each, the network alone, one evaluation a move; mean "
-        "regret in seeds a move. ([Figures](../results/configurations.md), [training](../guides/train.md))"
-    )
-    return f"{said}\n\n{table(head, rows, to_the_right=head[4:])}"
-
-
-def _regret(run: dict[str, Any]) -> str:
-    if not run.get("regret"):
-        return ""
-    return f"{run['regret']['overall']['mean_regret']:.2f}"
+def _facts(ruleset: Ruleset) -> str:
+    family = family_of(ruleset)
+    named = "" if family.default == ruleset.name else f'ruleset="{ruleset.name}"'
+    more = f", {named}" if named else ""
+    value = opening_value(ruleset)
+    observer = Observer(ruleset)
+    num_actions = f"`Discrete({ruleset.num_actions()})`"
+    if ruleset.num_actions("match") != ruleset.num_actions():
+        num_actions += f"; of several rounds `Discrete({ruleset.num_actions('match')})`"
+    rows = {
+        "Ruleset": f"`{ruleset.name}`",
+        "PettingZoo": f"`{family.module}.env({named})`",
+        "Gymnasium": f'`gymnasium.make("{family.gym_id}"{more})`',
+        "Action space": num_actions,
+        "Observation space": f"`Box` {observer.dtype} `{observer.shape}`",
+        "Board": f"2 rows of {ruleset.row_width} holes, {ruleset.seeds_per_hole} seeds in each",
+        "Seeds": str(ruleset.total_seeds),
+        "Sown": ruleset.direction,
+        "Captured hole": _CAPTURED[ruleset.landing],
+        "Match": _MATCHES[ruleset.match],
+        "Longest round": f"{ruleset.max_turns:,} turns",
+        "Exact value": "unknown" if value is None else f"{value:+d}" if value else "0 (a draw)",
+        "Recorded in": ruleset.region,
+        "Source": ruleset.source,
+    }
+    return table(("", ""), ((f"**{name}**", text) for name, text in rows.items()))
 
 
 def _spaces(ruleset: Ruleset) -> str:
-    episodes = {"one round": ruleset.num_actions(1)}
-    if ruleset.match != "single":
-        episodes["a match"] = ruleset.num_actions("match")
-    if len(set(episodes.values())) == 1:
-        episodes = {"every episode": ruleset.num_actions(1)}
-    rows = []
-    for episode, num_actions in episodes.items():
-        for kind in kinds_of(ruleset):
-            observer = Observer(ruleset, kind, num_actions)
-            rows.append(
-                (
-                    *(episode, f"`Discrete({num_actions})`", f"`{kind}`", str(observer.dtype)),
-                    " x ".join(map(str, observer.shape)),
-                    f"{observer.low.min():g} to {observer.high.max():g}",
-                    version(kind, ruleset),
-                )
-            )
-    parts = ", ".join(f"`{name}`" for name in Observer(ruleset).parts)
-    return (
-        table(("episode", "actions", "observation", "type", "shape", "range", "version"), rows)
-        + f"\n\n`board` holds {parts}; the other kinds hold a row an action. A round lasts at most "
-        f"{ruleset.max_turns:,} turns. ([Environments](../guides/environments.md#spaces))"
+    observer = Observer(ruleset)
+    places = (
+        (f"`{name}`", _range(part.start, part.stop - 1), f"{part.low:g} to {part.high:g}", part.meaning)
+        for name, part in observer.parts.items()
+    )
+    kinds = []
+    for kind in kinds_of(ruleset):
+        shown = Observer(ruleset, kind)
+        shapes = [f"`{shown.shape}`"]
+        if ruleset.num_actions("match") != ruleset.num_actions():
+            shapes.append(f"`{Observer(ruleset, kind, ruleset.num_actions('match')).shape}`")
+        kinds.append((f"`{kind}`", str(shown.dtype), *shapes, version(kind, ruleset)))
+    rounds = ("`(F,)` or `(A, G)`", "of several rounds") if len(kinds[0]) == 5 else ("`(F,)` or `(A, G)`",)
+    return "\n\n".join(
+        [
+            table(("part", "entries", "range", "meaning"), places),
+            table(("`observation=`", "type", *rounds, "version"), kinds),
+            "[Observations](../reference/observations.md) describes the kinds.",
+        ]
     )
 
 
-def _code(ruleset: Ruleset) -> str:
+def _range(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first} to {last}"
+
+
+def _arguments(ruleset: Ruleset) -> str:
     family = family_of(ruleset)
-    named = "" if family.default == ruleset.name else f'ruleset="{ruleset.name}"'
-    more = f"{named}, " if named else ""
-    return f"""```python
+    code = f"""```python
 import gymnasium
-from mancala_env import Batch, Position, {family.module}
+from mancala_env import {family.module}
 
-two_learners = {family.module}.env({named})   # PettingZoo
-one_learner = gymnasium.make("{family.gym_id}", {more}opponent="greedy")
-many_games = Batch("{ruleset.name}", num_games=1024, seed=1)
-one_game = Position("{ruleset.name}")         # for people
+one_learner = gymnasium.make("{family.gym_id}", ruleset="{ruleset.name}", opponent="greedy")
+two_learners = {family.module}.env("{ruleset.name}", reward="margin")
 ```"""
+    return f"{code}\n\n{table(('argument', 'default', 'meaning'), arguments(ruleset))}"
 
 
-def _versions(family: Family) -> str:
-    docstring: Any = importlib.import_module(f"mancala_env.{family.module}").raw_env.__doc__
-    written = docstring.partition("## Version History")[2].strip()
-    lines = "\n".join(line.strip() for line in written.splitlines())
-    versions = "([About versions](../guides/environments.md#versions))"
-    return f"`{family.module}` and `{family.gym_id}`:\n\n{lines}\n\n{versions}"
+def _exact_value(ruleset: Ruleset) -> str:
+    start = Position(ruleset)
+    value, who = opening_value(ruleset), SEATS[start.player]
+    if value is None:
+        parts = ["The start is not solved."]
+    elif value == 0:
+        parts = ["With best play of both sides the round is a **draw**."]
+    else:
+        outcome = "wins" if value > 0 else "loses"
+        parts = [f"{who} moves first and {outcome} by **{abs(value)} seeds** with best play of both sides."]
+    values = first_values(ruleset)
+    if values:
+        names = [f"{who[0]}{action + 1}" for action in values]
+        best = max(values.values())
+        cells = [f"**{v:+d}**" if v == best else f"{v:+d}" for v in values.values()]
+        parts.append("The value of each first turn, in seeds of final lead:")
+        parts.append(
+            table(
+                ("first turn", *names),
+                [("action", *map(str, values)), ("value", *(cell.replace("+0", "0") for cell in cells))],
+                names,
+            )
+        )
+    if ruleset.name in rulesets_with_positions():
+        parts.append(
+            f"{len(positions(ruleset))} solved positions measure [regret](../guides/evaluate.md). "
+            "[Solved games](../results/solved.md) lists every known value."
+        )
+    return "\n\n".join(parts)
+
+
+def _strength(ruleset: Ruleset) -> str:
+    rows = strengths(ruleset)
+    head = ("agent", "Elo", "95 % interval", "mean regret, seeds a move", "best moves")
+    if not any(row.regret for row in rows):
+        head, rows = head[:3], [row[:3] for row in rows]
+    parts = [table(head, ((f"`{agent}`", *cells) for agent, *cells in rows), head[1:])]
+    if ladder := ladder_of(ruleset):
+        where = openings_in_words(ladder.opening_set, ladder.opening_turns)
+        parts.insert(0, f"Elo, from {where}; `random` is 0.")
+        if not ladder.ratings().elo.any():
+            parts.insert(1, "All agents are equal here, because the opening decides the round.")
+        if ladder.excluded:
+            rows = [(f"`{name}`", why) for name, why in ladder.excluded.items()]
+            parts.append(table(("not rated", "reason"), rows))
+    parts.append("[Measure your own agent](../guides/evaluate.md).")
+    return "\n\n".join(parts)
+
+
+def _references(ruleset: Ruleset) -> str:
+    return (
+        f"- {ruleset.source}\n"
+        "- [Rules and sources](../reference/rules.md)\n"
+        "- [Environments](../guides/environments.md)"
+    )
 
 
 def table_of_games() -> str:
-    """Return a table of the rulesets of the written sources, with links to their pages."""
+    """Return a table of the rulesets of the written sources, with links to their cards."""
     rows = []
     for name in rulesets.names():
         ruleset = rulesets.lookup(name)
@@ -289,22 +271,53 @@ def _size(ruleset: Ruleset) -> str:
 
 
 def _index() -> str:
-    rows = []
+    groups: dict[bool, list[tuple[str, ...]]] = {False: [], True: []}
     for name in rulesets.names():
         ruleset = rulesets.lookup(name)
         value = opening_value(ruleset)
         shown = "" if value is None else f"{value:+d}" if value else "0"
         title = f"[{ruleset.title}]({name}.md)"
-        rows.append((title, f"`{name}`", _size(ruleset), ruleset.direction, shown, ruleset.region))
-    head = ("game", "ruleset", "board, seeds", "sown", "value", "recorded in")
+        groups[name.startswith("ludii_")].append(
+            (title, f"`{name}`", _size(ruleset), _CAPTURED[ruleset.landing], shown, ruleset.region)
+        )
+    head = ("game", "ruleset", "board, seeds", "captured hole", "value", "recorded in")
+    written, ludii = (table(head, rows, ("value",)) for rows in groups.values())
     return "\n\n".join(
         [
             "# Rulesets",
-            "Every game of the package, a page each: its board, a turn, what perfect play makes of it, how "
-            "strong the agents are, and what an environment of it looks like. The value is the final lead of "
-            "the player to move at the start when both play their best; empty where it is unknown.",
-            table(head, rows, to_the_right=("value",)),
-            hidden_contents(rulesets.names()),
-            "",
+            "Each ruleset has a card: rules, spaces, exact value, and strength of agents. The value is the "
+            "final lead of the first player with best play of both sides. It is empty where unknown.",
+            "## Games of the written sources",
+            written,
+            "## Ludii's programs",
+            "These rulesets follow [Ludii](https://ludii.games) move by move, to compare results.",
+            ludii,
+            "## Your own",
+            "[A ruleset of your own](../reference/rules.md#10-a-ruleset-of-your-own) plays, trains and is "
+            "solved like these.\n",
         ]
     )
+
+
+def write() -> None:
+    """Write every card and picture into the repository, and delete those of rulesets that no longer exist."""
+    files = all_files()
+    for folder in (_PAGES, _PICTURES):
+        (ROOT / folder).mkdir(parents=True, exist_ok=True)
+        for path in (ROOT / folder).iterdir():
+            if f"{folder}/{path.name}" not in files:
+                path.unlink()
+    for path, text in files.items():
+        (ROOT / path).write_text(text, encoding="utf-8")
+
+
+@in_one_line("ruleset_pages.py")
+def main() -> int:
+    """Write the cards; returns the exit status."""
+    Parser(prog="ruleset_pages.py", description="Make the cards of the rulesets.").parse_args()
+    write()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -12,7 +12,7 @@ from mancala_env.engine.state import END_COLUMN, RUNNING, encode
 from mancala_env.engine.validation import check_array, check_games
 from mancala_env.errors import IllegalMove, MancalaError
 from mancala_env.games.position import Position, check_position
-from mancala_env.rulesets import Ruleset, lookup, names
+from mancala_env.rulesets import RulesetLike, lookup, names
 
 
 class InvalidSpec(MancalaError):
@@ -51,7 +51,7 @@ class Agent(ABC):
     _given_seeds: np.ndarray | None = None
 
     def __init__(
-        self, ruleset: str | Ruleset, *, spec: str, seed: int | None = None, num_threads: int | None = None
+        self, ruleset: RulesetLike, *, spec: str, seed: int | None = None, num_threads: int | None = None
     ) -> None:
         """Bind the agent to a ruleset and seed it; see :class:`AgentSettings`."""
         self.spec = spec

@@ -38,7 +38,7 @@ from mancala_env.engine.state import (
 )
 from mancala_env.errors import printable
 from mancala_env.games.records import dials_of
-from mancala_env.rulesets import Ruleset
+from mancala_env.rulesets import Ruleset, RulesetLike
 from mancala_env.search.limit import Limit
 from mancala_env.search.uct import EXACT, LEAST, MAX_MATCH_VALUE, MOST
 
@@ -155,7 +155,7 @@ class MatchMctsAgent(MctsAgent):
     """Play like mcts, with match values instead of margins as the results of rounds."""
 
     def __init__(
-        self, ruleset: str | Ruleset, limit: Limit, table: str | Path, **settings: Unpack[AgentSettings]
+        self, ruleset: RulesetLike, limit: Limit, table: str | Path, **settings: Unpack[AgentSettings]
     ) -> None:
         """Bind the agent to a ruleset, simulations or a time, and a file for :func:`read_values`."""
         super().__init__(ruleset, limit, **settings)

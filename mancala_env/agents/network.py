@@ -19,7 +19,7 @@ from mancala_env.networks.checkpoint import (
 )
 from mancala_env.networks.policy import torch
 from mancala_env.observations import Observer
-from mancala_env.rulesets import Ruleset
+from mancala_env.rulesets import RulesetLike
 from mancala_env.search.limit import Limit, check_limit
 from mancala_env.search.network_search import guide_of
 from mancala_env.search.tree_growth import Guide
@@ -32,7 +32,7 @@ class CheckpointAgent(Agent):
     `network` is in evaluation mode.
     """
 
-    def __init__(self, ruleset: str | Ruleset, path: str | Path, **settings: Unpack[AgentSettings]) -> None:
+    def __init__(self, ruleset: RulesetLike, path: str | Path, **settings: Unpack[AgentSettings]) -> None:
         """Load a checkpoint to play a ruleset; settings of :class:`Agent`.
 
         Raises:
@@ -107,7 +107,7 @@ class PolicyMctsAgent(PuctAgent, CheckpointAgent):
     """
 
     def __init__(
-        self, ruleset: str | Ruleset, limit: Limit, path: str | Path, **settings: Unpack[AgentSettings]
+        self, ruleset: RulesetLike, limit: Limit, path: str | Path, **settings: Unpack[AgentSettings]
     ) -> None:
         """Bind the agent to a ruleset and a number of simulations or a time, and load the checkpoint."""
         CheckpointAgent.__init__(self, ruleset, path, **settings)

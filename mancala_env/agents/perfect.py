@@ -17,7 +17,7 @@ from mancala_env.agents.searchers import MctsAgent, MinimaxAgent, ValueMinimaxAg
 from mancala_env.engine.jit.threads import run_in_slices
 from mancala_env.games.position import Position
 from mancala_env.networks.value_files import NoValueNetwork
-from mancala_env.rulesets import Ruleset
+from mancala_env.rulesets import RulesetLike
 from mancala_env.search.limit import Limit, check_limit
 from mancala_env.solver import OutOfTime, Solver
 
@@ -67,7 +67,7 @@ class PerfectAgent(Agent):
 
     def __init__(
         self,
-        ruleset: str | Ruleset,
+        ruleset: RulesetLike,
         limit: Limit | None = None,
         path: str | Path | None = None,
         **settings: Unpack[AgentSettings],

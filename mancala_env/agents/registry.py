@@ -25,7 +25,7 @@ from mancala_env._util.package_data import bundled_file_for_options, rulesets_wi
 from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents.base import Agent, InvalidSpec
 from mancala_env.errors import InvalidArgument, did_you_mean
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 from mancala_env.search.limit import MOST_SIMULATIONS, MOST_TURNS, Limit
 
 _SECONDS = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)s")
@@ -397,7 +397,7 @@ AgentLike: TypeAlias = str | Spec | Agent
 
 
 def make(
-    spec: AgentLike, ruleset: str | Ruleset, *, seed: int | None = None, num_threads: int | None = None
+    spec: AgentLike, ruleset: RulesetLike, *, seed: int | None = None, num_threads: int | None = None
 ) -> Agent:
     """Make an agent from a spec.
 

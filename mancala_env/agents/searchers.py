@@ -16,7 +16,7 @@ from mancala_env.engine.state import TERRITORY_COLUMN
 from mancala_env.engine.validation import check_array
 from mancala_env.networks.value import UNIT, unit_of
 from mancala_env.networks.value_files import read_for, shipped_network
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 from mancala_env.search import alphabeta, uct
 from mancala_env.search.limit import MOST_TURNS, Limit, check_limit
 from mancala_env.search.piecewise import PiecewiseSearch
@@ -42,7 +42,7 @@ class MinimaxAgent(Agent):
 
     def __init__(
         self,
-        ruleset: str | Ruleset,
+        ruleset: RulesetLike,
         limit: Limit,
         *,
         network: np.ndarray | None = None,
@@ -103,7 +103,7 @@ class MinimaxAgent(Agent):
 
 
 def action_values(
-    ruleset: str | Ruleset,
+    ruleset: RulesetLike,
     games: np.ndarray,
     depth: int,
     num_actions: int | None = None,
@@ -150,7 +150,7 @@ class MctsAgent(Agent):
 
     last_simulations = np.zeros(0, np.int64)
 
-    def __init__(self, ruleset: str | Ruleset, limit: Limit, **settings: Unpack[AgentSettings]) -> None:
+    def __init__(self, ruleset: RulesetLike, limit: Limit, **settings: Unpack[AgentSettings]) -> None:
         """Bind the agent to a ruleset and a number of simulations or a time; settings of :class:`Agent`."""
         super().__init__(ruleset, **settings)
         self.limit = check_limit(limit, ("simulations", "seconds"), self.spec)
@@ -218,7 +218,7 @@ class ValueMinimaxAgent(MinimaxAgent):
 
     def __init__(
         self,
-        ruleset: str | Ruleset,
+        ruleset: RulesetLike,
         limit: Limit,
         path: str | Path | None = None,
         **settings: Unpack[AgentSettings],
@@ -255,7 +255,7 @@ class ValueMctsAgent(PuctAgent):
 
     def __init__(
         self,
-        ruleset: str | Ruleset,
+        ruleset: RulesetLike,
         limit: Limit,
         path: str | Path | None = None,
         **settings: Unpack[AgentSettings],

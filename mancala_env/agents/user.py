@@ -32,7 +32,7 @@ from mancala_env.engine.turn import first_illegal
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.games.position import Position
 from mancala_env.observations import Observer
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 from mancala_env.search.limit import Limit
 
 if TYPE_CHECKING:
@@ -53,9 +53,7 @@ def _checked_name(name: Any) -> str:
 class _UserAgent(Agent):
     """An agent around user code; every choice is checked."""
 
-    def __init__(
-        self, ruleset: str | Ruleset, name: str, illegal: Illegal = "raise", **settings: Any
-    ) -> None:
+    def __init__(self, ruleset: RulesetLike, name: str, illegal: Illegal = "raise", **settings: Any) -> None:
         super().__init__(ruleset, spec=_checked_name(name), **settings)
         self.filed_as = f"own:{name}"
         self._illegal = one_of("illegal", illegal, ("raise", "random"))
@@ -81,7 +79,7 @@ class FunctionAgent(_UserAgent):
     """Play the action that a function returns for a position; see :func:`from_function`."""
 
     def __init__(
-        self, ruleset: str | Ruleset, function: Callable[[Position], int], name: str, **settings: Any
+        self, ruleset: RulesetLike, function: Callable[[Position], int], name: str, **settings: Any
     ) -> None:
         super().__init__(ruleset, name, **settings)
         self._function = function
@@ -107,7 +105,7 @@ class PolicyAgent(_UserAgent):
 
     def __init__(
         self,
-        ruleset: str | Ruleset,
+        ruleset: RulesetLike,
         choose: Choose,
         name: str,
         observation: str,
@@ -175,7 +173,7 @@ class UserAgentOptions(NamedAgentOptions, total=False):
 
 def from_function(
     function: Callable[[Position], Any] | Callable[[np.ndarray, np.ndarray], Any],
-    ruleset: str | Ruleset,
+    ruleset: RulesetLike,
     *,
     observation: str | None = None,
     rounds: Rounds = 1,
@@ -228,7 +226,7 @@ def _check_signature(function: Callable[..., Any], *given: str) -> None:
 
 def from_policy(
     model: Any,
-    ruleset: str | Ruleset,
+    ruleset: RulesetLike,
     *,
     observation: str = "board",
     rounds: Rounds = 1,
@@ -281,7 +279,7 @@ def from_policy(
 
 def from_network(
     evaluate: "EvaluateObservations",
-    ruleset: str | Ruleset,
+    ruleset: RulesetLike,
     limit: Limit,
     *,
     observation: str = "board",

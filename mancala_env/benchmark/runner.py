@@ -28,7 +28,7 @@ from mancala_env.errors import InvalidArgument, MancalaError, printable
 from mancala_env.evaluation.round_robin import rules_hash
 from mancala_env.networks.value_files import NoValueNetwork, shipped_network
 from mancala_env.observations import version
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 from mancala_env.training.run_folder import git_revision, write_atomically
 
 FEWEST_SEEDS = 5
@@ -111,7 +111,7 @@ def plan(
     entries: Sequence[Entry],
     folder: str | Path,
     *,
-    rulesets: Sequence[str | Ruleset] = ("layli_goobalay",),
+    rulesets: Sequence[RulesetLike] = ("layli_goobalay",),
     tasks: Sequence[str] = ("afterstates",),
     limits: Sequence[Limit],
     seeds: int = FEWEST_SEEDS,

@@ -41,11 +41,20 @@ from mancala_env.version import __version__
 
 
 class _Program(NamedTuple):
-    """A command whose module parses its own arguments and needs the extra "train"."""
+    """A command whose `main` is in another package, and needs the extra "train".
+
+    `make_parser` is in the same module, unless `parser_module` names another one.
+    """
 
     HELP: str
     feature: str
     module: str
+    parser_module: str = ""
+
+    def load(self, module: str) -> Any:
+        """Import a module."""
+        with needing(self.feature, "train"):
+            return importlib.import_module(module)
 
 
 _COMMANDS: dict[str, Any] = {
@@ -60,7 +69,12 @@ _COMMANDS: dict[str, Any] = {
     "rulesets": rulesets,
     "serve": serve,
     "warmup": warmup,
-    "train": _Program("train an agent by self-play", "training", "mancala_env.training.run"),
+    "train": _Program(
+        "train an agent by self-play",
+        "training",
+        "mancala_env.training.run",
+        "mancala_env.training.config",
+    ),
     "grow-value": _Program(
         "train a value network for search from scratch",
         "growing a value network",
@@ -81,13 +95,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     name = words[0]
     command = _COMMANDS.get(name)
     if isinstance(command, _Program):
-        with needing(command.feature, "train"):
-            program = importlib.import_module(command.module)
-        return program.main(words[1:], program=f"{PROGRAM} {name}")
+        return command.load(command.module).main(words[1:], program=f"{PROGRAM} {name}")
     if command is not None:
-        parser = Parser(prog=f"{PROGRAM} {name}", program=PROGRAM, description=command.DESCRIPTION)
-        command.add_arguments(parser)
-        return command.run(parser.parse_args(words[1:]))
+        return command.run(parser_of(name).parse_args(words[1:]))
     if not name.startswith("-"):
         hint = did_you_mean(name, _COMMANDS)
         refuse(PROGRAM, f"unknown command {name!r}{hint}; commands: {', '.join(_COMMANDS)}")
@@ -95,12 +105,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     refuse(PROGRAM, f"no command after {name}")
 
 
+def commands() -> dict[str, str]:
+    """Return the commands, with a phrase about each."""
+    return {name: command.HELP for name, command in _COMMANDS.items()}
+
+
+def parser_of(name: str) -> Parser:
+    """Return the parser of a command; those of training need the extra "train"."""
+    command = _COMMANDS[name]
+    if isinstance(command, _Program):
+        return command.load(command.parser_module or command.module).make_parser(f"{PROGRAM} {name}")
+    parser = Parser(prog=f"{PROGRAM} {name}", program=PROGRAM, description=command.DESCRIPTION)
+    command.add_arguments(parser)
+    return parser
+
+
 def _parser() -> Parser:
     """Return the parser of `mancala --help`; each command has a parser of its own."""
     description = "Play, evaluate, train and solve the mancala games of the Horn of Africa."
     parser = Parser(prog=PROGRAM, description=description)
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for name, command in _COMMANDS.items():
-        commands.add_parser(name, help=command.HELP)
+    parsers = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for name, meaning in commands().items():
+        parsers.add_parser(name, help=meaning)
     return parser

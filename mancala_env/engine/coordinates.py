@@ -24,10 +24,10 @@ Symbols: W row width, H holes, B games.
 import numpy as np
 
 from mancala_env._util.checks import whole
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 
 
-def hole_of(ruleset: str | Ruleset, player: int, action: int) -> int:
+def hole_of(ruleset: RulesetLike, player: int, action: int) -> int:
     """Return the hole of an action of a player.
 
     Args:
@@ -43,7 +43,7 @@ def hole_of(ruleset: str | Ruleset, player: int, action: int) -> int:
     return (action + ruleset.row_width * player) % ruleset.num_holes
 
 
-def action_of(ruleset: str | Ruleset, player: int, hole: int) -> int:
+def action_of(ruleset: RulesetLike, player: int, hole: int) -> int:
     """Return the action of a player for a hole; the inverse of :func:`hole_of`.
 
     Args:
@@ -59,7 +59,7 @@ def action_of(ruleset: str | Ruleset, player: int, hole: int) -> int:
     return hole_of(ruleset, player, whole("hole", hole, 0, ruleset.num_holes - 1))
 
 
-def square_of(ruleset: str | Ruleset, hole: int) -> tuple[int, int]:
+def square_of(ruleset: RulesetLike, hole: int) -> tuple[int, int]:
     """Return (row, column) of a hole on the drawn board.
 
     Raises:
@@ -71,7 +71,7 @@ def square_of(ruleset: str | Ruleset, hole: int) -> tuple[int, int]:
     return int(row), int(column)
 
 
-def hole_at(ruleset: str | Ruleset, row: int, column: int) -> int:
+def hole_at(ruleset: RulesetLike, row: int, column: int) -> int:
     """Return the hole at a square; the inverse of :func:`square_of`.
 
     Raises:

@@ -27,7 +27,7 @@ from mancala_env.envs.options import (
 from mancala_env.envs.spaces import metadata_of
 from mancala_env.games.position import Position
 from mancala_env.observations import ObservationKind
-from mancala_env.rulesets import Ruleset
+from mancala_env.rulesets import RulesetLike
 
 AGENTS = ("player_0", "player_1")
 """South and North."""
@@ -40,30 +40,38 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
     """Two agents, ``player_0`` (South) and ``player_1`` (North), that take turns.
 
     This class plays all rulesets. The modules ``layli_goobalay_v0``, ``leyla_v0`` and ``gabata_v0`` describe
-    the actions, starts and rounds of each game. An illegal action raises ``IllegalMove``.
+    the actions, starts and rounds of each game.
+
+    ## Illegal Actions
+    ``env()`` ends the episode: reward -1 for the agent, 0 for the other, and a warning. ``raw_env()`` raises
+    ``IllegalMove``, and nothing changes.
 
     ## Observation Space
-    A dict of two arrays:
+    By default an observation is the whole position, float32 `[F]`, seen from one player. Entry i of a part
+    with a value for each hole belongs to that player's action i. ``mancala_env.observations.parts`` names the
+    parts.
 
-    - ``observation``: float32 `[F]`, the whole position, seen from the agent.
-      ``mancala_env.observations.parts(ruleset)`` names the features.
-    - ``action_mask``: int8 `[A]`, 1 for legal actions; all zeros for the agent who does not move. ``infos``
-      holds it as well.
+    Other kinds show the result of each action, int16 `[A, G]`. Rows of illegal actions are zeros.
+    ``flatten=True`` makes every observation one vector.
 
-    With other values of `observation` it is int16 `[A, G]`: what each action leads to
-    (``mancala_env.observations``). It is all zeros for the agent who does not move.
+    An agent gets a dict of ``observation`` and ``action_mask``, int8 `[A]`, 1 for legal actions. For the
+    agent who does not move, the mask and all rows of actions are zeros.
 
     ## Rewards
-    0 until the episode ends. Then the rewards sum to zero: +1, 0 or -1 (`reward="outcome"`), or the agent's
-    lead in the last count divided by all seeds of the game (`reward="margin"`).
+    0 until the episode ends. Then `reward="outcome"` gives +1 for a win, 0 for a draw and -1 for a loss.
+    `reward="margin"` gives the lead in the last count divided by all seeds of the game. Rewards sum to zero.
 
     ## Starting State
-    ``player_0`` moves first by default (`first_player`). Then `opening_turns` random turns are played.
+    Player `first_player` starts round 1. The first `opening_turns` turns are random.
+
     ``reset(options={"position": ...})`` starts from another position.
 
     ## Episode End
-    Both agents terminate after `rounds` rounds, or with the match. A match of 1,000 rounds is truncated; the
-    last count then decides the rewards.
+    The episode is terminated after `rounds` rounds, or after the match. A match of 1,000 rounds is truncated;
+    the last count then decides the rewards.
+
+    ## Info
+    ``infos[agent]["action_mask"]`` is the mask of the observation.
 
     Attributes:
         ruleset: The ruleset.
@@ -79,7 +87,7 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
         "render_fps": 2,
     }
 
-    def __init__(self, ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> None:
+    def __init__(self, ruleset: RulesetLike | None = None, **options: Unpack[GameOptions]) -> None:
         """Set up the game; nothing can be played before :meth:`reset`.
 
         Args:
@@ -121,7 +129,7 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
         }
 
     @classmethod
-    def make(cls, ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> Guard:
+    def make(cls, ruleset: RulesetLike | None = None, **options: Unpack[GameOptions]) -> Guard:
         """Make the environment, guarded like PettingZoo's classic games.
 
         An illegal action loses the episode: reward -1, 0 for the other agent, and a warning. An action

@@ -10,7 +10,7 @@ import gymnasium
 from mancala_env import rulesets
 from mancala_env._util.checks import one_of
 from mancala_env.errors import InvalidRuleset
-from mancala_env.rulesets import Landing, Ruleset, lookup
+from mancala_env.rulesets import Landing, Ruleset, RulesetLike, lookup
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def register() -> None:
             )
 
 
-def ruleset_of(game: str | None, ruleset: str | Ruleset | None) -> Ruleset:
+def ruleset_of(game: str | None, ruleset: RulesetLike | None) -> Ruleset:
     """Return a ruleset; None is the default of the game, or Layli Goobalay without a game.
 
     A ruleset that is unknown or of another game is an InvalidRuleset, an unknown game an InvalidArgument.

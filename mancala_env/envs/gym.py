@@ -22,7 +22,7 @@ from mancala_env.envs.options import (
 from mancala_env.envs.spaces import LegalDiscrete, metadata_of
 from mancala_env.errors import IllegalMove
 from mancala_env.games.position import Position
-from mancala_env.rulesets import Ruleset
+from mancala_env.rulesets import RulesetLike
 
 
 class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
@@ -34,42 +34,46 @@ class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
     ## Action Space
     ``Discrete(A)``: the hole to sow from, seen from the learner. Actions 0 to W-1 are their own row in sowing
     order. A is W, the number of holes in a row. In Gabata with several rounds A is 2W, because holes of the
-    opponent's row can become the learner's. ``action_masks()`` (bool `[A]`) and ``info["action_mask"]`` (int8
-    `[A]`) mark the legal actions. ``action_space.sample()`` without a mask draws a legal action.
+    opponent's row can become the learner's. ``action_masks()`` (bool `[A]`) marks the legal actions.
 
-    An illegal action raises ``IllegalMove`` and changes nothing. With ``illegal="random"`` a random legal
-    action is played instead. With ``illegal="lose"`` it ends the episode with reward -1.
+    ## Illegal Actions
+    An illegal action raises ``IllegalMove``, and nothing changes. With `illegal="random"` a random legal
+    action is played instead. With `illegal="lose"` the episode ends with reward -1.
+    ``action_space.sample()`` draws legal actions only.
 
     ## Observation Space
-    ``Box`` float32 `[F]`: the whole position, seen from the learner.
-    ``mancala_env.observations.parts(ruleset)`` names the features.
+    By default an observation is the whole position, float32 `[F]`, seen from one player. Entry i of a part
+    with a value for each hole belongs to that player's action i. ``mancala_env.observations.parts`` names the
+    parts.
 
-    With other values of `observation` it is int16 `[A, G]`: what each action leads to
-    (``mancala_env.observations``). Rows of illegal actions are all zeros, and so are all rows after the
-    episode. ``flatten=True`` makes it one vector.
-
-    ## Starting State
-    The episode starts with round 1. First `opening_turns` random turns are played. Then the opponent plays
-    until the learner is to move. Without random turns a learner sees only a few games and memorises them. An
-    opening that ends the episode is drawn again. ``reset(options={"position": ..., "seat": ...})`` starts
-    from another position.
+    Other kinds show the result of each action, int16 `[A, G]`. Rows of illegal actions are zeros.
+    ``flatten=True`` makes every observation one vector.
 
     ## Rewards
-    0 until the episode ends. Then +1, 0 or -1 (`reward="outcome"`), or the learner's lead in the last count
-    divided by all seeds of the game (`reward="margin"`).
+    0 until the episode ends. Then `reward="outcome"` gives +1 for a win, 0 for a draw and -1 for a loss.
+    `reward="margin"` gives the lead in the last count divided by all seeds of the game. Rewards sum to zero.
+
+    ## Starting State
+    Player `first_player` starts round 1. The first `opening_turns` turns are random.
+
+    Then the opponent plays until the learner is to move. An opening that ends the episode is drawn again.
+    ``reset(options={"position": ..., "seat": ...})`` starts from another position.
 
     ## Episode End
-    The episode is terminated after `rounds` rounds, or after the match. It is truncated if a match reaches
-    1,000 rounds. The last count then decides the reward. The last info holds ``counts`` (int16 `[2]`, of
-    South and North), ``winner`` (0 South, 1 North, -1 draw) and ``illegal`` (whether an illegal action ended
-    the episode).
+    The episode is terminated after `rounds` rounds, or after the match. A match of 1,000 rounds is truncated;
+    the last count then decides the rewards.
+
+    ## Info
+    ``action_mask``, int8 `[A]`, and ``seat``, 0 South or 1 North. At the end also ``counts``, int16 `[2]`, of
+    South and North; ``winner``, 0, 1 or -1 for a draw; and ``illegal``, whether an illegal action ended the
+    episode.
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 2}  # noqa: RUF012 - as Gymnasium declares it
 
     def __init__(
         self,
-        ruleset: str | Ruleset | None = None,
+        ruleset: RulesetLike | None = None,
         *,
         game: str | None = None,
         **options: Unpack[OpponentOptions],

@@ -25,7 +25,7 @@ from mancala_env.errors import InvalidRuleset
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import Position
 from mancala_env.observations import Observer
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 
 with needing("mancala_env.envs.open_spiel", "openspiel", "open_spiel"):
     import pyspiel
@@ -155,7 +155,7 @@ class MancalaGame(pyspiel.Game):
         return _Tensor(self.ruleset)
 
 
-def register(ruleset: str | Ruleset) -> str:
+def register(ruleset: RulesetLike) -> str:
     """Register a ruleset and return its OpenSpiel name.
 
     Raises:
@@ -177,7 +177,7 @@ def register(ruleset: str | Ruleset) -> str:
     return name
 
 
-def load(ruleset: str | Ruleset, **parameters: Any) -> Any:
+def load(ruleset: RulesetLike, **parameters: Any) -> Any:
     """Return the OpenSpiel game of a ruleset, registered if necessary; see :func:`register` for errors.
 
     Raises:

@@ -20,7 +20,7 @@ from mancala_env.envs.families import ruleset_of
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition, InvalidRuleset, did_you_mean
 from mancala_env.games.position import Position
 from mancala_env.observations import ObservationKind, Observer
-from mancala_env.rulesets import Ruleset
+from mancala_env.rulesets import Ruleset, RulesetLike
 
 FirstPlayer = Literal[0, 1, "random"]
 Reward = Literal["outcome", "margin"]
@@ -70,7 +70,7 @@ class EnvOptions:
     The environments for two learners lack `opponent`, `seat` and `illegal`.
 
     Attributes:
-        ruleset: The ruleset.
+        ruleset: The ruleset; constructors also take its name or a ruleset file.
         rounds: Most rounds of an episode (1 by default), or "match" to play until the match is over.
         reward: "outcome" for +1, 0 or -1 (the default), or "margin" for the lead in the last count over all
             seeds.
@@ -118,7 +118,7 @@ class EnvOptions:
         cls,
         keywords: Mapping[str, Any],
         known: Iterable[str],
-        ruleset: str | Ruleset | None,
+        ruleset: RulesetLike | None,
         game: str | None = None,
     ) -> "EnvOptions":
         """Return the options from the keywords of a constructor whose arguments are `known`."""

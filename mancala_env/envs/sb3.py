@@ -32,7 +32,7 @@ from mancala_env.envs.options import EnvOptions, OpponentOptions, UnknownRenderM
 from mancala_env.envs.spaces import metadata_of
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position
-from mancala_env.rulesets import Ruleset
+from mancala_env.rulesets import RulesetLike
 
 
 class NotAvailable(InvalidArgument, AttributeError):
@@ -131,7 +131,7 @@ class MancalaVecEnv(GamesVecEnv):
     def __init__(
         self,
         num_envs: int,
-        ruleset: str | Ruleset | None = None,
+        ruleset: RulesetLike | None = None,
         *,
         seed: int | None = None,
         num_threads: int | None = None,

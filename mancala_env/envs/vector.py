@@ -27,7 +27,7 @@ from mancala_env.envs.options import (
 from mancala_env.envs.spaces import LegalDiscrete, LegalMultiDiscrete, metadata_of
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position
-from mancala_env.rulesets import Ruleset
+from mancala_env.rulesets import RulesetLike
 
 
 class MancalaVectorEnv(VectorEnv[np.ndarray, Any, np.ndarray]):
@@ -59,7 +59,7 @@ class MancalaVectorEnv(VectorEnv[np.ndarray, Any, np.ndarray]):
     def __init__(
         self,
         num_envs: int = 1,
-        ruleset: str | Ruleset | None = None,
+        ruleset: RulesetLike | None = None,
         *,
         game: str | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,

@@ -26,7 +26,7 @@ from mancala_env.evaluation.regret import (
     regret_difference,
 )
 from mancala_env.evaluation.round_robin import Entrant, check_distinct, entrant, play_pairings
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 
 _NO_POSITIONS = (
     "regret is not measured, because no solved positions are bundled for {}; evaluation.prepare makes some"
@@ -144,7 +144,7 @@ class Evaluation(Tabular):
 
 
 def evaluate(
-    specs: AgentLike | Sequence[AgentLike], ruleset: str | Ruleset, **options: Unpack[EvaluationKeywords]
+    specs: AgentLike | Sequence[AgentLike], ruleset: RulesetLike, **options: Unpack[EvaluationKeywords]
 ) -> Evaluation:
     """Rate agents and measure their regret.
 

@@ -33,7 +33,7 @@ from mancala_env.evaluation.openings import (
 )
 from mancala_env.games.position import Position
 from mancala_env.games.records import GameRecord, recordable
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import RulesetLike, lookup
 
 # Expected standard deviation of a pair's mean margin, as a share of all seeds; 0.08 to 0.21 between scripted
 # agents.
@@ -212,7 +212,7 @@ class MatchResults(list[MatchResult], Tabular):
 
 
 def play_matches(
-    first: AgentLike, second: AgentLike, ruleset: str | Ruleset, **options: Unpack[MatchKeywords]
+    first: AgentLike, second: AgentLike, ruleset: RulesetLike, **options: Unpack[MatchKeywords]
 ) -> MatchResult:
     """Play a match between two agents, with all games in one batch.
 

@@ -14,7 +14,7 @@ from mancala_env.engine.state import NUM_COLUMNS, encode
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.balanced_openings import balanced_openings, has_balanced_openings
 from mancala_env.games.batch import Batch
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 
 # On the smallest board of the catalogue a random round lasts 32 turns on average, and a short round about 11.
 # More opening turns would often reach the end of the round.
@@ -38,7 +38,7 @@ class InvalidMatch(MancalaError):
 
 
 def openings(
-    ruleset: str | Ruleset,
+    ruleset: RulesetLike,
     count: int,
     opening_turns: int,
     seed: int,
@@ -107,7 +107,7 @@ def _dealt(listed: np.ndarray, seed: int, start: int, stop: int) -> np.ndarray:
     return listed[np.concatenate([*dealt, np.empty(0, np.int64)])[first : first + stop - start]]
 
 
-def set_to_learn_from(ruleset: str | Ruleset, opening_turns: int) -> OpeningSet:
+def set_to_learn_from(ruleset: RulesetLike, opening_turns: int) -> OpeningSet:
     """Return "training", or "all" if no opening of that many turns is for training."""
     if opening_turns:
         with suppress(InvalidMatch):
@@ -117,7 +117,7 @@ def set_to_learn_from(ruleset: str | Ruleset, opening_turns: int) -> OpeningSet:
 
 
 def openings_to_evaluate(
-    opening_set: Openings | None, ruleset: str | Ruleset, opening_turns: int | None
+    opening_set: Openings | None, ruleset: RulesetLike, opening_turns: int | None
 ) -> tuple[Openings, int]:
     """Return the set and the random turns of openings, with defaults for arguments that are None.
 

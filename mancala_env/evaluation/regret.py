@@ -21,7 +21,7 @@ from mancala_env.evaluation.match_options import MatchKeywords, MatchOptions, Pr
 from mancala_env.evaluation.matches import MatchGames, check_agent, num_pairs
 from mancala_env.evaluation.openings import InvalidMatch, openings, openings_in_words, openings_to_evaluate
 from mancala_env.games.position import Position
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 from mancala_env.solver import ILLEGAL, PHASES, Solver, positions
 from mancala_env.solver.position_sets import has_positions, phase_of
 
@@ -224,12 +224,12 @@ def expected_mistake(ruleset: Ruleset) -> float:
     return float(regrets[(values != ILLEGAL) & (regrets > 0)].mean())
 
 
-def has_exact_positions(ruleset: str | Ruleset) -> bool:
+def has_exact_positions(ruleset: RulesetLike) -> bool:
     """Return whether there are solved positions of exactly this ruleset; see :func:`prepare`."""
     return has_positions(lookup(ruleset))
 
 
-def measure_regret(agent: AgentLike, ruleset: str | Ruleset, *, progress: Progress | None = None) -> Regret:
+def measure_regret(agent: AgentLike, ruleset: RulesetLike, *, progress: Progress | None = None) -> Regret:
     """Measure an agent's regret over the bundled solved positions.
 
     >>> from mancala_env import agents

@@ -35,7 +35,7 @@ from mancala_env.evaluation.matches import (
 from mancala_env.evaluation.openings import OPENINGS, InvalidMatch, Openings, openings, openings_to_evaluate
 from mancala_env.evaluation.results_file import LinesFile
 from mancala_env.games.records import GameRecord, check_appendable, write_games
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 from mancala_env.version import __version__
 
 FORMAT = 1
@@ -53,14 +53,14 @@ class Entrant(NamedTuple):
     identity: str
 
 
-def entrant(spec: AgentLike, ruleset: str | Ruleset, num_threads: int | None = None) -> Entrant:
+def entrant(spec: AgentLike, ruleset: RulesetLike, num_threads: int | None = None) -> Entrant:
     """Make an agent from a spec, and determine its identity."""
     agent = agents.make(spec, ruleset, num_threads=num_threads)
     return Entrant(agent, agent.spec, entrant_of(agent))
 
 
 def round_robin(
-    specs: Sequence[AgentLike], ruleset: str | Ruleset, **options: Unpack[RoundRobinKeywords]
+    specs: Sequence[AgentLike], ruleset: RulesetLike, **options: Unpack[RoundRobinKeywords]
 ) -> MatchResults:
     """Play a match between each pair of several agents.
 
@@ -106,7 +106,7 @@ def check_distinct(entrants: Sequence[Entrant]) -> None:
 
 def play_pairings(
     pairings: Sequence[tuple[Entrant, Entrant]],
-    ruleset: str | Ruleset,
+    ruleset: RulesetLike,
     options: RoundRobinOptions,
     on_record_error: Callable[[OSError], Any] | None = None,
     on_failure: Callable[[list[MatchResult]], Any] | None = None,

@@ -37,7 +37,7 @@ from mancala_env.games.position import Position
 from mancala_env.observations import Observer
 from mancala_env.observations.board import write_board
 from mancala_env.render.svg import Theme, check_look, grid
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import RulesetLike, lookup
 
 # This number of turns takes some tens of milliseconds. Python handles Ctrl-C between two pieces of play.
 _TURNS_OF_A_PIECE = 1 << 18
@@ -164,7 +164,7 @@ class Batch:
 
     def __init__(
         self,
-        ruleset: str | Ruleset,
+        ruleset: RulesetLike,
         num_games: int,
         rounds: Rounds = 1,
         seed: int | None = None,

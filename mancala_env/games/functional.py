@@ -27,7 +27,7 @@ from mancala_env.engine.validation import check_array, check_games, check_runnin
 from mancala_env.games import batch as kernels
 from mancala_env.games.batch import Batch, illegal_action
 from mancala_env.observations import KINDS, Observer
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 
 
 class TimeStep(NamedTuple):
@@ -60,7 +60,7 @@ class TimeStep(NamedTuple):
 
 
 def start(
-    ruleset: str | Ruleset,
+    ruleset: RulesetLike,
     num_games: int = 1,
     *,
     rounds: Rounds = 1,
@@ -91,7 +91,7 @@ def start(
 
 
 def step(
-    ruleset: str | Ruleset,
+    ruleset: RulesetLike,
     games: Any,
     actions: Any,
     *,

@@ -60,7 +60,7 @@ class Position:
 
     def __init__(
         self,
-        ruleset: str | Ruleset,
+        ruleset: RulesetLike,
         seeds: Sequence[int] | np.ndarray | None = None,
         owner: Sequence[int] | np.ndarray | None = None,
         stores: Sequence[int] = (0, 0),
@@ -119,7 +119,7 @@ class Position:
         validation.check_set_up(self.ruleset, self._games)
 
     @classmethod
-    def from_games(cls, ruleset: str | Ruleset, games: np.ndarray, b: int | np.integer = 0) -> "Position":
+    def from_games(cls, ruleset: RulesetLike, games: np.ndarray, b: int | np.integer = 0) -> "Position":
         """Return game b of an engine array uint64 `[B, NUM_COLUMNS]`, such as ``Batch.games``.
 
         Raises:

@@ -13,7 +13,7 @@ import numpy as np
 
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.batch import Batch
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import RulesetLike, lookup
 
 NUM_GAMES = 4096
 _TURNS_PER_CALL = 50
@@ -28,7 +28,7 @@ class Measurement(NamedTuple):
 
 
 def measure(
-    ruleset: str | Ruleset = "layli_goobalay", *, seconds: float = 2.0, num_threads: int | None = None
+    ruleset: RulesetLike = "layli_goobalay", *, seconds: float = 2.0, num_threads: int | None = None
 ) -> list[Measurement]:
     """Measure turns per second inside a kernel and in steps of a Batch, with 4,096 games.
 

@@ -115,9 +115,8 @@ def _checkpoint_of(text: str, ruleset: str | None) -> Path:
     return Path(text)
 
 
-@in_one_line("mancala export")
-def main(arguments: list[str] | None = None, program: str = "mancala export") -> int:
-    """Run the command; return the exit status."""
+def make_parser(program: str) -> Parser:
+    """Return the parser of the command."""
     parser = Parser(prog=program, description=__doc__)
     parser.add_argument(
         "checkpoint",
@@ -126,7 +125,13 @@ def main(arguments: list[str] | None = None, program: str = "mancala export") ->
     parser.add_argument("--ruleset", help=f"name of the ruleset of the bundled network; only with {_SHIPPED}")
     parser.add_argument("--onnx", type=Path, metavar="FILE", help="ONNX model to write, .onnx")
     parser.add_argument("--safetensors", type=Path, metavar="FILE", help=f"weights to write, {SUFFIX}")
-    options = parser.parse_args(arguments)
+    return parser
+
+
+@in_one_line("mancala export")
+def main(arguments: list[str] | None = None, program: str = "mancala export") -> int:
+    """Run the command; return the exit status."""
+    options = make_parser(program).parse_args(arguments)
     if options.onnx is None and options.safetensors is None:
         raise MancalaError("name a file to write: --onnx FILE, --safetensors FILE, or both")
     checkpoint = _checkpoint_of(options.checkpoint, options.ruleset)

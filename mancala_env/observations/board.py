@@ -17,7 +17,7 @@ from mancala_env.engine.jit.threads import run_in_slices
 from mancala_env.engine.state import LOAN, SOUTH, TERRITORY, State, encode, hole_of, load, pack
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.errors import InvalidArgument
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 
 VERSION = 1
 """Version of the features and their order; checkpoints store it."""
@@ -42,7 +42,7 @@ def parts_of(layout: Iterable[tuple[str, int, float, float, str]]) -> dict[str, 
     return parts
 
 
-def parts(ruleset: str | Ruleset) -> dict[str, Part]:
+def parts(ruleset: RulesetLike) -> dict[str, Part]:
     """Return the parts of a ruleset's observation by name, in order, such as "seeds".
 
     Raises:
@@ -72,12 +72,12 @@ def parts(ruleset: str | Ruleset) -> dict[str, Part]:
     )
 
 
-def num_features(ruleset: str | Ruleset) -> int:
+def num_features(ruleset: RulesetLike) -> int:
     """Return F, the length of a ruleset's observation."""
     return list(parts(ruleset).values())[-1].stop
 
 
-def bounds(ruleset: str | Ruleset) -> tuple[np.ndarray, np.ndarray]:
+def bounds(ruleset: RulesetLike) -> tuple[np.ndarray, np.ndarray]:
     """Return the lowest and highest value of each feature, float32 `[F]` each."""
     layout = parts(ruleset).values()
     sizes = [part.stop - part.start for part in layout]
@@ -158,7 +158,7 @@ class BoardKind:
         )
 
 
-def games_from(ruleset: str | Ruleset, observation: np.ndarray) -> np.ndarray:
+def games_from(ruleset: RulesetLike, observation: np.ndarray) -> np.ndarray:
     """Rebuild games, uint64 `[B, NUM_COLUMNS]`, from observations of the kind "board", which is lossless.
 
     Args:

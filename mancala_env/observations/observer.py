@@ -22,7 +22,7 @@ from mancala_env.errors import InvalidArgument
 from mancala_env.networks.value_files import NoValueNetwork
 from mancala_env.observations.board import BoardKind, Part
 from mancala_env.observations.per_action import NUM_LINES, ActionKind
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import RulesetLike, lookup
 
 ObservationKind = Literal["board", "afterstates", "replies", "lines", "leaves", "values"]
 KINDS: tuple[ObservationKind, ...] = get_args(ObservationKind)
@@ -58,7 +58,7 @@ class Observer:
 
     def __init__(
         self,
-        ruleset: str | Ruleset,
+        ruleset: RulesetLike,
         kind: str = "board",
         num_actions: int | None = None,
         *,
@@ -191,13 +191,13 @@ def _write_legal(rules, games, players, wanted, legal, start, stop):
             write_mask(rules, game, game.player if players[b] < 0 else players[b], legal, b)
 
 
-def observe(ruleset: str | Ruleset, games: np.ndarray, players: int | np.ndarray | None = None) -> np.ndarray:
+def observe(ruleset: RulesetLike, games: np.ndarray, players: int | np.ndarray | None = None) -> np.ndarray:
     """Return observations of the kind "board", float32 `[B, F]`; see :meth:`Observer.write`."""
     refuse_swapped("observe(ruleset, games)", ruleset, games)
     return Observer(ruleset).observe(games, players)
 
 
-def kinds_of(ruleset: str | Ruleset) -> tuple[ObservationKind, ...]:
+def kinds_of(ruleset: RulesetLike) -> tuple[ObservationKind, ...]:
     """Return the kinds that a ruleset has: all, or all except "values", which needs a value network."""
     try:
         version("values", ruleset)
@@ -206,7 +206,7 @@ def kinds_of(ruleset: str | Ruleset) -> tuple[ObservationKind, ...]:
     return KINDS
 
 
-def version(kind: str, ruleset: str | Ruleset | None = None) -> str:
+def version(kind: str, ruleset: RulesetLike | None = None) -> str:
     """Return the version of an observation kind; only "values" needs the ruleset.
 
     Raises:

@@ -28,7 +28,7 @@ from mancala_env.games.batch import Batch
 from mancala_env.games.position import Position
 from mancala_env.networks.value import position_values
 from mancala_env.observations import Observer
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 from mancala_env.search.limit import Limit, check_limit
 from mancala_env.search.tree_growth import Guide, PuctResults, RootOptions, search_games
 from mancala_env.search.tree_search import reward_of
@@ -73,7 +73,7 @@ class PuctOptions(TypedDict, total=False):
 
 
 def puct(
-    ruleset: str | Ruleset,
+    ruleset: RulesetLike,
     games: np.ndarray | Batch | Position | Sequence[Position],
     evaluate: EvaluateObservations,
     limit: Limit,

@@ -17,7 +17,7 @@ from mancala_env.engine.jit.threads import MOST_THREADS
 from mancala_env.engine.state import END_COLUMN, NUM_COLUMNS, PLAYER_COLUMN, RUNNING
 from mancala_env.engine.validation import check_array
 from mancala_env.games.position import Position, check_position
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import RulesetLike, lookup
 from mancala_env.solver import study
 from mancala_env.solver.book import certain_part_of, load_book
 from mancala_env.solver.prover import NO_LIMIT, OutOfTime, Prover, SolverInputError, positive
@@ -104,7 +104,7 @@ class Solver(Prover):
 
     def __init__(
         self,
-        ruleset: str | Ruleset,
+        ruleset: RulesetLike,
         *,
         memory_mb: float = DEFAULT_MEMORY_MB,
         num_threads: int = 1,

@@ -15,7 +15,7 @@ from mancala_env.engine.timeline import Timeline
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.games import records
 from mancala_env.games.position import Position
-from mancala_env.rulesets import Ruleset
+from mancala_env.rulesets import RulesetLike
 
 HUMAN = "human"
 
@@ -30,7 +30,7 @@ class InteractiveGame:
 
     def __init__(
         self,
-        ruleset: str | Ruleset | Position,
+        ruleset: RulesetLike | Position,
         south: str = HUMAN,
         north: str = HUMAN,
         *,

@@ -210,7 +210,7 @@ def read_config(
         SystemExit: The arguments contain `--help`.
     """
     known = {each.name: each for each in settings_of(kind)}
-    options = _parser(known, program, kind).parse_args(arguments)
+    options = make_parser(program, kind).parse_args(arguments)
     if "seeds" in vars(options):  # mancala train removes it first
         raise InvalidConfig(f"--seeds {options.seeds} needs mancala train; a configuration has one seed")
     files, values, own = [Path(file) for file in options.config], {}, {}
@@ -370,7 +370,8 @@ class _Parser(Parser):
         return super().unknown(word)
 
 
-def _parser(known: Mapping[str, Setting], program: str, kind: type[TrainConfig]) -> Parser:
+def make_parser(program: str, kind: type[TrainConfig] = TrainConfig) -> Parser:
+    """Return the parser of a run's command line, which raises InvalidConfig instead of exiting."""
     parser = _Parser(
         prog=program,
         usage=f"{program} [NAME] [--config FILE] [--resume FOLDER] [--seeds N] [--SETTING VALUE ...]",
@@ -401,12 +402,12 @@ def _parser(known: Mapping[str, Setting], program: str, kind: type[TrainConfig])
             help="number of seeds (1..N), or seeds such as 1,2,3: train with each, and print the means",
         )
     sections: dict[str, Any] = {"": parser.add_argument_group("settings of a run")}
-    for name, each in known.items():
-        group, _, last = name.rpartition(".")
+    for each in settings_of(kind):
+        group, _, last = each.name.rpartition(".")
         if group not in sections:
             sections[group] = parser.add_argument_group(group)
         text = f"{each.description} (default: {in_yaml(each.default)})".replace("%", "%%")
-        sections[group].add_argument(f"--{name}", dest=name, metavar=last.upper(), help=text)
+        sections[group].add_argument(f"--{each.name}", dest=each.name, metavar=last.upper(), help=text)
     return parser
 
 

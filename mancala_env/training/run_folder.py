@@ -1,4 +1,4 @@
-"""The folder of a run: configuration, checkpoints, metrics; docs/guides/train.md lists its files."""
+"""The folder of a run: configuration, checkpoints, metrics; docs/reference/files.md lists its files."""
 
 import filecmp
 import json

@@ -122,7 +122,7 @@ class RunResults(Tabular):
 
     @cached_property
     def metrics(self) -> list[dict[str, Any]]:
-        """The metrics of each update; see docs/guides/train.md for their names."""
+        """The metrics of each update; see docs/reference/files.md for their names."""
         path = self.path / METRICS
         return read_metrics(path, most=None) if path.is_file() else []
 
@@ -132,7 +132,9 @@ class RunResults(Tabular):
         known = {"run": "Name of the run's folder", "seed": "Random seed of the run"}
         known[STEPS] = "Number of environment steps so far"
         names = dict.fromkeys(name for line in self.metrics for name in sorted(line))
-        return known | {name: f"Metric {name}; see docs/guides/train.md" for name in names if name != STEPS}
+        return known | {
+            name: f"Metric {name}; see docs/reference/files.md" for name in names if name != STEPS
+        }
 
     def _rows(self) -> Iterator[Sequence[Any]]:
         names = self.columns

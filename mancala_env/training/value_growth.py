@@ -204,21 +204,27 @@ def grow_file(ruleset: Ruleset, out: Path, settings: GrowthSettings, say: Say = 
         raise Interrupted(f"{out} holds generation {best.number}, the best so far") from stop
 
 
-@in_one_line("mancala grow-value")
-def main(arguments: list[str] | None = None, program: str = "mancala grow-value") -> int:
-    """Run the command and return the exit status."""
-    parser = Parser(prog=program, description=__doc__)
+def make_parser(program: str) -> Parser:
+    """Return the parser of the command."""
+    parser = Parser(prog=program, description=(__doc__ or "").partition("\n\nSymbols")[0])
     parser.add_argument("ruleset", help="ruleset name, such as layli_goobalay, or path of a ruleset file")
     parser.add_argument("--out", type=Path, help=f"file to write; default value_RULESET{SUFFIX}")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing value network")
-    known = list(settings_of(GrowthSettings))
-    for name, kind, default, meaning in known:
+    for name, kind, default, meaning in settings_of(GrowthSettings):
         parser.add_argument(
             f"--{name}", type=kind, default=default, help=f"{meaning.text}; default {default:,}"
         )
-    options = parser.parse_args(arguments)
+    return parser
+
+
+@in_one_line("mancala grow-value")
+def main(arguments: list[str] | None = None, program: str = "mancala grow-value") -> int:
+    """Run the command and return the exit status."""
+    options = make_parser(program).parse_args(arguments)
     ruleset = lookup(options.ruleset)
-    settings = GrowthSettings(**{each.name: getattr(options, each.name) for each in known})
+    settings = GrowthSettings(
+        **{each.name: getattr(options, each.name) for each in settings_of(GrowthSettings)}
+    )
     out = options.out or Path(f"value_{ruleset.name}{SUFFIX}")
     check_out(out, read=ruleset_of, overwrite=options.overwrite)
     torch.set_num_threads(1)  # operations this small gain nothing from a second one

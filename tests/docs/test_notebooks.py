@@ -3,13 +3,14 @@
 import itertools
 import json
 import re
-import sys
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
+from error_checks import raises
 
-from mancala_env import rulesets
+from mancala_env import Position, solver
 from notebooks import execute
 
 NOTEBOOKS = sorted(execute.FOLDER.glob("*.ipynb"))
@@ -39,30 +40,71 @@ def test_stored_notebooks_ran_in_order_and_name_no_machine(path: Path) -> None:
     assert path.stat().st_size < 400_000
 
 
-@pytest.mark.slow
-def test_rules_tour_shows_what_it_says(tmp_path: Path) -> None:
-    path = execute.FOLDER / "rules_tour.ipynb"
-    facts = "print(json.dumps({'end': position.end, 'counts': position.counts, 'names': rulesets.names()}))"
-    notebook = execute.execute(path, tmp_path, "import json\n" + facts)
+def run_short(path: Path, folder: Path, facts: str, **settings: int) -> tuple[Any, dict[str, Any]]:
+    """Run a notebook with small settings; return it and the facts, an expression of a dict in its names."""
+    code = f"import json\nprint(json.dumps({facts}, default=float))"
+    notebook = execute.execute(path, folder, code, settings)
     said = json.loads(notebook.cells.pop().outputs[0].text)
     assert kinds(notebook) == kinds(nbformat.read(path, as_version=4)), "run notebooks/execute.py again"
-    assert said["end"] == "stuck"
-    assert sum(said["counts"]) == 48
-    shown = [output["data"].get("text/plain", "") for output in outputs(notebook) if "data" in output]
-    turns = [text for text in shown if text.startswith("Turn(")]
-    relay, capture, uur, pair, weg, ransom = turns
-    assert "laps=5" in relay
-    assert "captured=5, new_owned=()" in capture
-    assert "new_owned=(4, 7)" in uur
-    assert "new_owned=(4, 7)" in pair
-    assert "new_owned=(7,)" in weg
-    assert "captured=2" in ransom
+    return notebook, said
+
+
+def printed(notebook: Any) -> str:
+    """Return what all code cells print."""
+    return "".join(output["text"] for output in outputs(notebook) if output["output_type"] == "stream")
+
+
+def test_a_setting_that_a_notebook_does_not_have_is_refused(tmp_path: Path) -> None:
+    with raises(KeyError, "TURNS"):
+        execute.execute(execute.FOLDER / "train_first_agent.ipynb", tmp_path, settings={"TURNS": 1})
+
+
+@pytest.mark.slow
+def test_the_lesson_shows_what_it_says(tmp_path: Path) -> None:
+    path = execute.FOLDER / "learn_layli_goobalay.ipynb"
+    notebook, said = run_short(path, tmp_path, "{'after': after.to_text(), 'final': final}")
+    assert re.findall(r"^(S\d: .*)$", printed(notebook), re.MULTILINE) == [
+        "S6: 1 lap, captures nothing",
+        "S1: 2 laps, captures nothing",
+        "S3: 5 laps, captures 7 seeds",
+        "S4: 1 lap, captures 5 seeds",
+        "S4: 1 lap, makes an uur of S5 and N2",
+        "S4: 1 lap, captures nothing",
+        "S4: 1 lap, captures nothing",
+        "S3: 2 laps, makes an uur of S6 and N1",
+        "S1: 3 laps, captures 6 seeds",
+    ]
+    assert "South and North count (28, 20)" in printed(notebook)
+    assert said["after"] == "layli_goobalay 2,2,3,3,3,3/3,3,3,3,2,2 16-0 N round=2 starter=N"
+    assert said["final"] == {"0": 4, "1": 0, "3": -4, "4": 0}
     drawn = ["".join(output.get("data", {}).get("image/svg+xml", "")) for output in outputs(notebook)]
-    assert sum("@keyframes" in drawing for drawing in drawn) == len(turns)
-    last = "".join(map(str, notebook.cells[-1].outputs))
-    for name in said["names"]:
-        title = rulesets.lookup(name).title
-        assert f"{title}, round 1" in last or f"{name}: {title}" in last
+    assert sum("@keyframes" in drawing for drawing in drawn) == 9
+
+
+def exercises() -> list[Position]:
+    """Return the positions of the exercises, as the lesson draws them."""
+    notebook = nbformat.read(execute.FOLDER / "learn_layli_goobalay.ipynb", as_version=4)
+    cells = iter(notebook.cells)
+    while "## Three exercises" not in next(cells).source:
+        pass
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    return [
+        Position.from_text(f"layli_goobalay {text}")
+        for text in re.findall(r'^board\("(.*)"\)', code, re.MULTILINE)
+    ]
+
+
+def test_each_exercise_has_one_answer() -> None:
+    uur, capture, win = exercises()
+    turns = {action: uur.copy().play(action) for action in uur.legal_actions}
+    assert [action for action, turn in turns.items() if turn.new_owned] == [2]
+    turns = {action: capture.copy().play(action) for action in capture.legal_actions}
+    assert [action for action, turn in turns.items() if turn.captured == 6] == [0]
+    lead = win.stores[0] - win.stores[1]
+    values = solver.solve(win).action_values
+    assert [action for action, value in values.items() if value + lead > 0] == [0]
+    assert win.copy().play(0).captured == 0
+    assert win.copy().play(1).captured == 2
 
 
 @pytest.mark.slow
@@ -92,19 +134,39 @@ def outputs(notebook) -> list[dict]:
 
 
 @pytest.mark.slow
-def test_train_and_evaluate_trains_an_agent_that_beats_random_play(tmp_path: Path) -> None:
-    path = execute.FOLDER / "train_and_evaluate.ipynb"
+def test_the_first_agent_is_trained_saved_and_measured(tmp_path: Path) -> None:
+    path = execute.FOLDER / "train_first_agent.ipynb"
     facts = (
-        "import sys\n"
-        "print(json.dumps({'python': sys.executable, 'games': len(evaluation.matches[0].pair_scores) * 2, "
-        "'won': {match.second: match.interval for match in evaluation.matches}, 'turns': num_turns}))"
+        "{'curves': [plain_curve.points, curve.points], 'lines': lines, "
+        "'elo': result.ratings.of('first agent'), "
+        "'worst': worst.regret, 'same': int((agents.from_policy(model, RULESET, observation='replies')"
+        ".act(env.get_attr('position')[0].games) == agent.act(env.get_attr('position')[0].games)).all())}"
     )
-    notebook = execute.execute(path, tmp_path, facts)
-    said = json.loads(notebook.cells.pop().outputs[0].text)
-    assert said["python"] == sys.executable
-    assert said["games"] == 40
-    assert said["won"]["random"][0] > 0.5
-    assert 5 < said["turns"] < 200
-    assert kinds(notebook) == kinds(nbformat.read(path, as_version=4)), "run notebooks/execute.py again"
-    assert sum("image/png" in kind for kind in kinds(notebook)) == 4
-    assert (tmp_path / "runs" / "notebook" / "final.zip").is_file()
+    notebook, said = run_short(path, tmp_path, facts, STEPS=8192, GAMES=20)
+    assert (tmp_path / "first_agent.zip").is_file()
+    assert said["same"], "the loaded model plays as the saved one"
+    for points in said["curves"]:
+        steps, _, regrets = zip(*points, strict=True)
+        assert (steps[0], steps[-1]) == (0, 8192)
+        assert regrets[-1] < regrets[0]
+    assert said["lines"].keys() == {"greedy", "minimax:2", "minimax:4"}
+    assert said["elo"][1] < said["elo"][0] < said["elo"][2]
+    assert said["worst"] > 0
+    assert "against mcts:1000" in printed(notebook)
+
+
+@pytest.mark.slow
+def test_self_play_learns_with_the_sign_rule(tmp_path: Path) -> None:
+    path = execute.FOLDER / "self_play_of_your_own.ipynb"
+    facts = (
+        "{'curve': curve, 'regrets': regrets, 'shape': found.policy.shape, "
+        "'sum': found.policy.sum(axis=1).tolist()}"
+    )
+    notebook, said = run_short(path, tmp_path, facts, STEPS=60_000, GAMES=50)
+    before, after = re.findall(r"^(?:before|after 50 games): regret (\S+)$", printed(notebook), re.MULTILINE)
+    assert float(after) < float(before)
+    assert "turns followed by a turn of the same player: 12" in printed(notebook)
+    assert said["curve"][-1][1] < said["curve"][0][1]
+    assert said["regrets"][-1] < said["regrets"][0], "the search helps"
+    assert said["shape"] == [4, 6]
+    assert said["sum"] == pytest.approx([1] * 4)

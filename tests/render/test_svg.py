@@ -15,7 +15,7 @@ from mancala_env.render.scene import MAX_SEEDS_DRAWN, Disc, describe, layout_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 LONG_TURN = Position("layli_goobalay", seeds=[3, 2, 1, 8, 1, 8, 0, 1, 0, 3, 0, 1])
-"""A position in which action 5 is an endless relay (RULES 8)."""
+"""A position in which action 5 is an endless relay (RULES 3)."""
 
 
 def texts(svg):

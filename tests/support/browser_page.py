@@ -33,8 +33,8 @@ class _Files(http.server.SimpleHTTPRequestHandler):
 class Site:
     """A file server of a folder on the loopback interface."""
 
-    def __init__(self) -> None:
-        handler = functools.partial(_Files, directory=str(FOLDER))
+    def __init__(self, folder: Path = FOLDER) -> None:
+        handler = functools.partial(_Files, directory=str(folder))
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()

@@ -525,6 +525,7 @@ def test_the_arena_on_ray_gives_the_results_of_the_arena_here(tmp_path: Path) ->
     np.testing.assert_array_equal(again[0].margins, here[0].margins)
 
 
+@pytest.mark.slow
 def test_mancala_evaluate_on_ray_prints_what_it_prints_here(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -541,6 +542,7 @@ def test_mancala_evaluate_on_ray_prints_what_it_prints_here(
     assert ray.is_initialized(), "the program that started Ray stops it"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("by_value")
 def test_an_illegal_move_on_ray_is_the_error_it_is_here() -> None:
     with raises(IllegalMove, "cheat", 99):

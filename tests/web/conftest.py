@@ -1,7 +1,6 @@
 """Fixtures for the page in Chromium, with a file server. The tests are skipped without Chromium."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -11,25 +10,12 @@ from browser_page import AT_ONCE, Open, Site
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
 
 @pytest.fixture
 def site() -> Iterator[Site]:
     served = Site()
     yield served
     served.stop()
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator:
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine: apt-get install chromium")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -336,8 +336,8 @@ test("a study is replaced by the next one, and a solver is for its rules", () =>
 
 test("the best actions of a study are those with the highest bounds, at any time", () => {
   const solver = engine.solver("layli_goobalay", { megabytes: 1 });
-  let differing = 0;
-  for (let seed = 0; seed < 12; seed++) {
+  const differing = [0, 0]; // how often only the lower bounds, or only the upper ones, set the best apart
+  for (let seed = 0; seed < 40; seed++) {
     const game = engine.newGame("layli_goobalay");
     engine.playRandom(game, BigInt(seed), 15 + seed);
     if (game.isOver) continue;
@@ -347,11 +347,12 @@ test("the best actions of a study are those with the highest bounds, at any time
       const [top] = [...game.legal].sort(order);
       assert.deepEqual(best, game.legal.filter((action) => bounds[action].join() === bounds[top].join()));
       assert.ok(game.legal.every((action) => bounds[action][0] <= bounds[action][1]) && lower >= bounds[top][0]);
-      differing += Number(game.legal.some((action) => bounds[action][1] === bounds[top][1] && bounds[action][0] < bounds[top][0] && action < top));
+      assert.ok(study.result.action === null || game.legal.includes(study.result.action));
+      for (const end of [0, 1]) differing[end] += Number(game.legal.some((action) => bounds[action][1 - end] === bounds[top][1 - end] && bounds[action][end] < bounds[top][end] && action < top));
       study.goOn(0);
     }
   }
-  assert.ok(differing > 0);
+  assert.ok(differing[0] > 0 && differing[1] > 0, `${differing}`);
   solver.close();
 });
 
@@ -454,6 +455,35 @@ test("searches of a few rulesets keep their tables, and more take turns", async 
   const most = bytesNow(fresh);
   for (let n = 0; n < 3; n++) for (let depth = 4; depth < 8; depth++) search("layli_goobalay", depth);
   assert.ok(bytesNow(fresh) - most < 2 ** 20);
+});
+
+test("two searches at the same time have tables of their own, also after others were given back", async () => {
+  const fresh = await newEngine(), six = fresh.rulesets.filter(({ rowWidth }) => rowWidth === 6);
+  const names = [...new Map(six.map((ruleset) => [ruleset.rules.join(), ruleset.name])).values()];
+  assert.ok(names.length >= 6);
+  const begun = (one, name) => one.minimax(one.newGame(name), { depth: 8, seed: 1, values: true });
+  for (const name of names.slice(0, 4)) begun(fresh, name).goOn(Infinity);
+  const [first, second] = names.slice(4, 6);
+  const wanted = await Promise.all([first, second].map(async (name) => {
+    const search = begun(await newEngine(), name);
+    search.goOn(Infinity);
+    return search.result;
+  }));
+  const searches = [begun(fresh, first), begun(fresh, second)];
+  while (!searches.every((search) => search.isDone)) searches.forEach((search) => search.goOn(0));
+  assert.deepEqual(searches.map(({ result }) => result), wanted);
+});
+
+
+test("a tree search of very few simulations chooses a legal action", () => {
+  const game = engine.newGame("leyla");
+  for (const simulations of [1, 2, 3, 13]) {
+    const search = engine.mcts(game, { simulations, seed: 2 });
+    search.goOn(Infinity);
+    assert.ok(game.legal.includes(search.result.action) && search.result.simulations === simulations);
+    assert.ok(Object.values(search.result.visits).reduce((sum, one) => sum + one) >= simulations - 1);
+    search.close();
+  }
 });
 
 // Slices

@@ -49,6 +49,11 @@ beforeEach(() => {
   };
 });
 
+test("a text that is missing is an error, and a value that is missing stays a place", () => {
+  assert.throws(() => t("no.such.text"), /no\.such\.text/);
+  assert.ok(t("learn.title", { number: 3 }).includes("{title}"));
+});
+
 // The graph of a game's values
 
 const exact = (lead) => ({ lower: lead, upper: lead });
@@ -328,6 +333,17 @@ test("a turn after an answer begins the step again, and an illegal one is named"
   assert.equal(app.said.length, said + 2); // the step, and the error
   assert.equal(app.said.at(-1), t("play.illegal", { turn: "S2", legal: view.start.legal.map((action) => `S${action + 1}`).join(", ") }));
   assert.equal(view.told.textContent, "");
+});
+
+test("a press while seeds move shows the end of the turn, and is no other turn", async () => {
+  app.speed = [5, 100];
+  const view = opened("layli/4");
+  view.sow(3);
+  assert.equal(view.board.isMoving, true);
+  view.press(view.start.legal.map((action) => view.start.holeOf(action)).find((hole) => hole !== 3));
+  await soon();
+  assert.equal(view.board.isMoving, false);
+  assert.deepEqual([marks(view)[3], view.told.textContent.includes("S4")], ["✓", true]);
 });
 
 test("what another tab has learnt is kept", async () => {

@@ -605,3 +605,17 @@ test("a ruleset file on the page opens its start position in Study", async () =>
   assert.deepEqual(went, [["study", "mine 2,2,2/2,2,2 0-0 S"]]);
   assert.match(said[0], /Mine/);
 });
+
+test("an upright board is centred, and its marks lie in the space of their holes", () => {
+  for (const ruleset of engine.rulesets) {
+    const layout = new UprightLayout(ruleset), { board } = layout;
+    assert.equal(2 * board.x + board.width, layout.width);
+    for (let hole = 0; hole < ruleset.numHoles; hole++) {
+      const [[south], [upper, lower]] = [0, 1].map((sower) => layout.strip(hole, sower));
+      assert.deepEqual([upper.y, lower.y + lower.height, upper.height, upper.x], [south.y, south.y + south.height, lower.height, south.x]);
+      assert.equal(lower.y - upper.y - upper.height, 8); // the gap between North's two bars
+      const [x, y] = layout.hole(hole), [atX, atY] = layout.value(hole);
+      assert.deepEqual([(x - atX) * layout.outward(hole), y - atY], [measures.hole + 2, 31]);
+    }
+  }
+});

@@ -40,7 +40,8 @@ const { useTexts, t } = await at("texts.js");
 useTexts(JSON.parse(read("texts/en.json")));
 const { kept } = await at("dom.js");
 const { Engine } = await at("engine.js");
-const { GameLine, MATCH } = await at("game.js");
+const { GameLine, MATCH, turnText } = await at("game.js");
+const { seedsText } = await at("motion.js");
 const { agentName, PlayView } = await at("play.js");
 const { listGames, readRecord, writeRecord } = await at("record.js");
 const { StudyView } = await at("study.js");
@@ -416,6 +417,23 @@ test("a new game belongs to the tab, and keeps its id until another tab has it",
   assert.equal(JSON.parse(localStorage["mancala.game"]).id, changed.id);
 });
 
+test("a saved game that is resumed is this tab's own only if the tab has it open", async () => {
+  const view = opened();
+  const play = async (action) => { view.sow(action); await soon(); return JSON.parse(localStorage["mancala.game"]).id; };
+  view.begin(new GameLine(engine.newGame("leyla")), ["you", "you"]);
+  assert.equal(view.status.textContent, t("play.to_move", { player: "South" }));
+  const old = await play(0);
+  view.begin(new GameLine(engine.newGame("leyla")), ["you", "you"]);
+  const current = await play(1);
+  const games = view.root.all().find((one) => one.getAttribute("aria-label") === t("play.games"));
+  const resume = (id) => { games.value = `games.${id}`; games.fire("change"); };
+  resume(current);
+  assert.equal(await play(view.line.game.legal[0]), current);
+  resume(old); // another tab may have it open
+  const changed = await play(view.line.game.legal[0]);
+  assert.ok(![old, current].includes(changed));
+});
+
 test("the row of the record lists games, opens a file, saves and copies the address", async () => {
   const view = new PlayView(app);
   const games = view.root.all().find((one) => one.getAttribute("aria-label") === t("play.games"));
@@ -435,9 +453,11 @@ test("the row of the record lists games, opens a file, saves and copies the addr
   copy.click();
   await soon();
   assert.deepEqual([copied, app.said.at(-1)], [["http://here/#play"], t("play.link_copied")]);
-  const { createObjectURL } = URL;
+  const { createObjectURL } = URL, { setTimeout: later } = globalThis;
   URL.createObjectURL = (blob) => (saved.push(blob), "blob:1");
+  globalThis.setTimeout = () => {}; // the address of the file is released after ten seconds
   save.click();
+  globalThis.setTimeout = later;
   URL.createObjectURL = createObjectURL;
   assert.match(await saved[0].text(), /^\[Ruleset "layli_goobalay"\][^]*\[South "human"\]\n\[North "greedy"\]/);
 });
@@ -541,4 +561,60 @@ test("the games of a file are offered by the names of their players", () => {
   assert.ok(app.warned.at(-1).includes("S9"));
   view.enter({ line: one });
   assert.equal(view.gamesPlace.hidden, true);
+});
+
+/** Answer the questions for exact values, until there are no more. */
+async function proveAll() {
+  const solver = engine.solver("layli_goobalay", { megabytes: 1 }), answered = new Set();
+  for (let one; (one = asked.find((each) => each.task === "values" && !answered.has(each))); await soon()) {
+    answered.add(one);
+    const study = solver.study(one.game);
+    study.goOn(Infinity);
+    const { lower, upper, bounds } = study.result;
+    one.resolve({ lower, upper, actions: Object.fromEntries(Object.entries(bounds).map(([action, [least, most]]) => [action, { lower: least, upper: most }])), nodes: 1, isExact: true, hasEnded: true });
+  }
+  solver.close();
+}
+
+test("turns that lose seeds are asked again, and the others are not", async () => {
+  const solver = engine.solver("layli_goobalay", { megabytes: 1 });
+  const values = (game) => { const study = solver.study(game); study.goOn(Infinity); return study.result; };
+  const line = new GameLine(engine.fromText(LATE));
+  let mistake = null;
+  while (mistake === null && !line.isOver) {
+    const { lower, bounds, best } = values(line.game);
+    const wrong = line.turns.length ? line.game.legal.find((action) => bounds[action][0] < lower) : undefined; // the first turn is good
+    if (wrong !== undefined) mistake = { at: line.turns.length, player: line.game.player, seeds: lower - bounds[wrong][0] };
+    line.play(wrong ?? best[0]);
+  }
+  solver.close();
+  assert.ok(mistake);
+  const view = studied({ line });
+  await proveAll();
+  view.retry();
+  const ask = t("study.retry_ask", { player: ["South", "North"][mistake.player], turn: turnText(line.turns[mistake.at]), seeds: seedsText(mistake.seeds) });
+  assert.deepEqual([view.line.at, view.verdict.textContent], [mistake.at, ask]);
+  const good = new GameLine(engine.fromText(LATE));
+  good.play(1);
+  const other = studied({ line: good });
+  await proveAll();
+  other.retry();
+  assert.equal(other.verdict.textContent, t("study.retry_none"));
+});
+
+test("Study shows the same game when it is entered again, and explains columns that are there", async () => {
+  const line = new GameLine(engine.fromText(LATE));
+  line.play(1);
+  const view = studied({ line });
+  view.goTo(0);
+  for (const given of [{}, { game: view.line.game }, { game: engine.fromText(LATE) }]) {
+    view.leave();
+    view.enter(given);
+    assert.deepEqual([view.line, view.line.at, view.line.turns.length], [line, 0, 1]);
+  }
+  await proveAll();
+  assert.equal(view.columnsNote.hidden, true);
+  asked.findLast(({ task }) => task === "minimax").resolve({ depth: 3, nodes: 5, values: { 1: -2, 5: -10 } });
+  await soon();
+  assert.equal(view.columnsNote.hidden, false);
 });

@@ -58,6 +58,8 @@ test("texts are one line of printable characters of a limited length", () => {
   assert.match(refusal(record({ South: "x".repeat(10_001) })), /South .*10,000.*10,001/);
   assert.equal(refusal(record({ South: "\u{1f600}".repeat(10_000) })), ""); // characters, not units of UTF-16
   for (const [text, shown] of [["a\tb", "\\t"], ["a\u001bb", "\\x1b"], ["a\u202eb", "\\u202e"], ["a\u00a0b", "\\xa0"]]) assert.ok(refusal(record({ South: text })).includes(shown), shown);
+  const long = (length) => refusal(record({ South: `${"x".repeat(length - 1)}\t` }));
+  assert.ok(long(94).includes("xx\\t") && !long(95).includes("xx") && long(95).includes("95 characters")); // a long text is not quoted
   const own = (words) => `[Ruleset "mine"]\n[Dials "row_width=3"]\n${Object.entries(words).map(([name, value]) => `[${name} "${value}"]\n`).join("")}`;
   assert.equal(refusal(own({ Title: "x".repeat(1000), Region: "x".repeat(1000) })), "");
   for (const name of ["Title", "Region", "Source"]) assert.match(refusal(own({ [name]: "x".repeat(1001) })), new RegExp(`${name.toLowerCase()} .*1,000`));

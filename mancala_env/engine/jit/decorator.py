@@ -142,7 +142,7 @@ def _inner_version(function: Callable[..., Any], options: dict[str, Any], folder
     """Return the version of a kernel for calls from other kernels; Python does not call it."""
     options = options | {"no_cpython_wrapper": True, "pipeline_class": InnerCompiler}
     version: Any = numba.njit(**options)(function)
-    # numba would insert machine code, which there is none of.
+    # The default registers machine code, which this version lacks.
     version.add_overload = lambda result: version.overloads.update({result.signature.args: result})
     if folder is not None:
         version._cache = InnerCache(function, folder)

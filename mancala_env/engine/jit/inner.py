@@ -1,8 +1,8 @@
 """Kernels that other kernels call: LLVM code to link into the caller, without machine code of their own.
 
-numba compiles each called function as if Python called it, too: with two wrappers, full optimisation and
-machine code. Kernels are inlined, so their callers would discard all of that. Leaving it out, and compiling
-one version for all integer types, halves the time of a compilation.
+numba compiles each called function as if Python called it, too: with two wrappers and machine code. Kernels
+are inlined, so nothing would run these. Leaving them out, and compiling one version for all integer types,
+halves the time of a compilation. The code is optimised before it is linked: otherwise kernels are 4 % slower.
 """
 
 from typing import Any
@@ -15,9 +15,6 @@ from numba.core.compiler import Compiler, CompileResult, compile_result
 
 class InnerLibrary(JITCodeLibrary):
     """The LLVM code of a kernel and of the kernels it calls."""
-
-    def _optimize_final_module(self) -> None:
-        """Do nothing: the caller's code is optimised as a whole."""
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
@@ -45,7 +42,7 @@ class InnerCompiler(Compiler):
         self.state.flags.no_compile = True
 
     def compile_extra(self, func: Any) -> CompileResult:
-        """Compile a function; the entry point is a key for callers, since there is no machine code."""
+        """Compile a function; its entry point is a key for callers, not machine code."""
         result = super().compile_extra(func)._replace(entry_point=object())
         self.state.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
         return result

@@ -20,7 +20,7 @@ from mancala_env.games.records.replay import (
     Step,
     turn_without_comment,
 )
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 
 MAX_TEXT = 10_000
 """Most characters of a comment, and of the value of a header."""
@@ -70,7 +70,7 @@ class GameRecord:
 
     def __init__(
         self,
-        ruleset: str | Ruleset,
+        ruleset: RulesetLike,
         turns: Iterable[RecordedTurn | tuple[int, int] | tuple[int, int, str]] = (),
         south: str = "",
         north: str = "",
