@@ -45,9 +45,11 @@ bench: setup  ## measure turns, steps and frames per second and compare with oth
 	$(BIN)/python benchmarks/run.py --write benchmarks/results.md --history benchmarks/history.csv
 	$(BIN)/python -m tools.results
 
-pages: setup  ## write the generated pages of docs/api and docs/results again
+pages: setup  ## write the generated pages of docs/ again
 	$(BIN)/python -m tools.api_pages
 	$(BIN)/python -m tools.results
+	$(BIN)/python -m tools.make_reference --write
+	$(BIN)/python docs/site/ruleset_pages.py
 
 soak: setup  ## run the fuzz tests for MINUTES=10; resumes where it stopped
 	$(BIN)/python tests/support/soak.py --minutes $(or $(MINUTES),10)

@@ -1,8 +1,11 @@
 """Facts of a ruleset for its card: a turn to show, exact values, and the strength of the bundled agents."""
 
+import json
 import re
 from functools import lru_cache
 from typing import NamedTuple
+
+from pages import ROOT
 
 from mancala_env import Position, Ruleset
 from mancala_env._util.package_data import bundled_file_of
@@ -14,7 +17,7 @@ from mancala_env.solver.book import certain_part, load_book
 _TURNS, _LAPS = 40, 4
 # Rows of the tables in the cards of bundled networks.
 _RATING = re.compile(r"^\| `(\S+)` \| (-?\d+) \| (-?\d+) \| (-?\d+) \|", re.MULTILINE)
-_REGRET = re.compile(r"^\| `(\S+)` \| \d+ \| ([\d.]+) \([^|]*\| (\d+)% \|", re.MULTILINE)
+_REGRETS = ROOT / "docs" / "results" / "regret.json"
 # Solved starts that are neither in a bundled book nor among the solved positions (docs/results/solved.md).
 _SOLVED_STARTS = {
     "ludii_leyla_gobale_somaliland": -24,
@@ -113,9 +116,15 @@ def ladder_of(ruleset: Ruleset) -> Ladder | None:
 
 
 def strengths(ruleset: Ruleset) -> list[Strength]:
-    """Return the strength of bundled agents, the strongest first: from the ladder and the networks' cards."""
+    """Return the strength of bundled agents, the strongest first.
+
+    Ratings are from the ladder and the networks' cards, regret from docs/results/regret.json.
+    """
     elo: dict[str, tuple[float, str]] = {}
-    regret: dict[str, tuple[str, str]] = {}
+    stored = json.loads(_REGRETS.read_text(encoding="utf-8"))["rulesets"].get(ruleset.name, {})
+    regret = {
+        name: (f"{one['mean']:.2f}", f"{one['best']:.0%}".replace("%", " %")) for name, one in stored.items()
+    }
     for kind in ("policy", "value"):
         network = bundled_file_of(kind, ruleset)
         if network is None:
@@ -123,8 +132,6 @@ def strengths(ruleset: Ruleset) -> list[Strength]:
         text = network.with_suffix(".md").read_text(encoding="utf-8")
         for name, rating, low, high in _RATING.findall(text):
             elo[name] = float(rating), f"{low} to {high}"
-        for name, mean, best in _REGRET.findall(text):
-            regret[name] = mean, f"{best} %"
     if ladder := ladder_of(ruleset):
         ratings = ladder.ratings()
         for i, name in enumerate(ratings.names):

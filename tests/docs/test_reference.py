@@ -14,6 +14,7 @@ from mancala_env.cli import commands, parser_of
 from mancala_env.evaluation import stored_ladder
 from mancala_env.training.rllib.cluster_config import RayConfig
 from tools.make_reference import REFERENCE, command_line_page, generated, settings_page
+from tools.results import figures
 
 ROOT = REFERENCE.parent.parent
 
@@ -66,22 +67,12 @@ def cells(page: str, heading: str) -> list[list[str]]:
 
 
 def test_the_strengths_of_opponents_are_the_measured_ones() -> None:
-    ratings, leaderboard = (
-        stored_ladder("layli_goobalay").ratings(),
-        cells("results/leaderboard.md", "Regret"),
-    )
-    measured = next(row[2:] for row in leaderboard if row[0] == "layli_goobalay")
-    anchors = ("random", "greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100", "mcts:1000")
-    regrets = dict(zip(anchors, (cell.split()[0] for cell in measured), strict=True)) | {"perfect": "0"}
     rows = cells("guides/opponents.md", "How strong")
-    assert {name for name, *_ in rows} == {*regrets, "trained", "value+minimax:6"}
+    stored = stored_ladder("layli_goobalay").anchors
+    assert {name for name, *_ in rows} == {*stored, "trained", "value+minimax:6"} - {"perfect+traps"}
     for name, elo, regret in rows:
-        if name in regrets:
-            assert (elo, regret) == (f"{ratings.of(name)[0]:z.0f}", regrets[name]), name
-        else:
-            text = card("policy" if name == "trained" else "value", "layli_goobalay")
-            assert f"\n| `{name}` | {elo} | " in text, name
-            assert f"\n| `{name}` | 300 | {regret} (" in text, name
+        assert elo == figures.figure(f"elo.layli_goobalay.{name}"), name
+        assert regret == ("0" if name == "perfect" else figures.figure(f"regret.layli_goobalay.{name}")), name
 
 
 @pytest.mark.parametrize(("kind", "heading"), [("value", "Value networks"), ("policy", "Policy networks")])
