@@ -13,8 +13,8 @@ from mancala_env.benchmark.summary import BenchmarkSummary
 from mancala_env.evaluation import Ladder, stored_ladder
 from mancala_env.solver import rulesets_with_positions
 from tools.results.measured import ROOT, SolvedStart, card_ratings, newest_speeds, solved_starts
+from tools.results.regrets import AGENTS, BY_KIND, stored_regrets
 from tools.results.regrets import COMMAND as MEASURE
-from tools.results.regrets import stored_regrets
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
 FOLDER = ROOT / "docs" / "results"
@@ -117,9 +117,9 @@ def leaderboard() -> dict[str, str]:
         "perfect": _perfect(slow),
         "traps": _traps(slow),
         "seeds": str(len(stored["seeds"])),
-        "regret": _regret_table(stored["rulesets"]),
         "measured": f"{stored['date']} ({stored['machine']}, version {stored['version']})",
         "measure": MEASURE,
+        **_regret_tables(stored["rulesets"]),
     }
 
 
@@ -183,19 +183,19 @@ def _traps(ladders: dict[str, Ladder]) -> str:
     return table(("ruleset", "Elo, with 95 % interval"), rows)
 
 
-def _regret_table(stored: dict[str, dict[str, dict[str, float]]]) -> str:
-    agents = max((list(found) for found in stored.values()), key=len)
-    rows = []
-    for name in rulesets.names():
-        found = stored.get(name, {})
-        if found:
-            least = min(one["mean"] for one in found.values())
-            cells = [
-                ("**{:.2f}**" if one["mean"] == least else "{:.2f}").format(one["mean"]) if one else ""
-                for one in (found.get(agent) for agent in agents)
-            ]
-            rows.append([f"`{name}`", str(next(iter(found.values()))["positions"]), *cells])
-    return table(("ruleset", "positions", *agents), rows)
+def _regret_tables(stored: dict[str, dict[str, dict[str, float]]]) -> dict[str, str]:
+    """Return the table of agents without a network, and that of agents with one."""
+    networks = [spec for specs in BY_KIND.values() for spec in specs]
+    plain, with_network = [], []
+    for name, found in stored.items():
+        plain.append([f"`{name}`", *(f"{found[spec]['mean']:.2f}" for spec in AGENTS)])
+        if set(networks) <= set(found):
+            means = (f"{found[spec]['mean']:.2f}" for spec in networks)
+            with_network.append([f"`{name}`", f"{found[networks[0]]['positions']}", *means])
+    return {
+        "regret": table(("ruleset", *AGENTS), plain),
+        "regret_of_networks": table(("ruleset", "positions", *networks), with_network),
+    }
 
 
 def solved() -> dict[str, str]:
