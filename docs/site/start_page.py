@@ -20,6 +20,7 @@ from mancala_env.solver import positions, rulesets_with_positions
 
 _HERE = Path(__file__).resolve().parent
 _SHOWN = "layli_goobalay"
+_WITHOUT_NETWORK = ("random", "greedy", "minimax", "mcts")  # in the other colour of the chart
 
 DEMONSTRATED = ("layli_goobalay", "leyla")
 """The rulesets of the demonstration: those with a book, so that the solver answers at once."""
@@ -197,7 +198,7 @@ def _regret() -> str:
     regrets = sorted(stored_regrets().items(), key=lambda found: -found[1])
     largest = max(regret for _, regret in regrets)
     bars = "".join(
-        f"<dt>{html.escape(name)}</dt><dd{'' if name.startswith('minimax') else ' class=ours'} "
+        f"<dt>{html.escape(name)}</dt><dd{'' if name.startswith(_WITHOUT_NETWORK) else ' class=ours'} "
         f'style="--share: {100 * regret / largest:.0f}">{regret:.2f}</dd>'
         for name, regret in regrets
     )
