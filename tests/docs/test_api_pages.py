@@ -92,7 +92,7 @@ def test_docstrings_become_markdown() -> None:
 
     Args:
         first: An ``int``, which
-            goes on.
+            continues.
         *rest: One of:
 
             - this;
@@ -117,7 +117,7 @@ Return a thing; see [`other`](page.md#other).
 
 **Arguments**
 
-- `first`: An `int`, which goes on.
+- `first`: An `int`, which continues.
 - `*rest`: One of:
   - this;
   - that.

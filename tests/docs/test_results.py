@@ -36,7 +36,7 @@ def test_quoted_figures_are_those_of_the_data(page: str) -> None:
 
 
 def test_the_start_page_has_the_figures_of_the_results() -> None:
-    start_page = pytest.importorskip("start_page", reason="the start page has no generated figures")
+    start_page = pytest.importorskip("start_page", reason="the start page is not generated")
     text = start_page.start_page(["results/speed.md"])
     assert f"<b>{figures.figure('solved.starts')}</b>" in text
     assert f"{figures.figure('solved.positions')} positions" in text
@@ -63,8 +63,8 @@ def test_a_figure_that_differs_from_its_data_is_found() -> None:
     assert figures.wrong_figures("2 x 6 holes, 48 seeds, Python 3.11") == []
     for unknown in (
         "speed.warp",
-        "elo.leyla.nobody",
-        "regret.leyla.nobody",
+        "elo.leyla.unknown",
+        "regret.leyla.unknown",
         "value.layli_goobalay_long",
         "x",
     ):

@@ -91,7 +91,7 @@ def _elo(ruleset: str, agent: str) -> float:
     rated = card_ratings(ruleset)
     if agent in rated:
         return rated[agent][0]
-    raise LookupError(f"{agent} has no rating in {ruleset}")
+    raise LookupError(f"{agent} is not rated in {ruleset}")
 
 
 def _recorded_games() -> int:

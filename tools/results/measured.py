@@ -32,7 +32,7 @@ def newest_speeds(path: Path = HISTORY) -> Speeds:
     """Return the newest run of all benchmarks; later runs of a part replace its figures on no page.
 
     Raises:
-        LookupError: If the file has no complete run.
+        LookupError: If the file lacks a complete run.
     """
     runs: dict[tuple[str, str, str], dict[str, float]] = {}
     with path.open(encoding="utf-8", newline="") as file:
@@ -43,7 +43,7 @@ def newest_speeds(path: Path = HISTORY) -> Speeds:
         names = " ".join(values)
         if "random turns" in names and "training, board" in names and "opening" in names:
             return Speeds(date, commit, machine.partition(", Python")[0], values)
-    raise LookupError(f"{path} has no complete run of make bench")
+    raise LookupError(f"{path} lacks a complete run of make bench")
 
 
 def card_ratings(ruleset: str) -> dict[str, tuple[int, int, int]]:

@@ -172,7 +172,7 @@ def _pairs(ladder: Ladder, spec: str) -> np.ndarray:
         if {match.first, match.second} == {"mcts:1000", spec}:
             counts = np.array(match.counts)
             return counts if match.first == spec else counts[::-1]
-    raise LookupError(f"{ladder.ruleset} has no match of {spec} with mcts:1000")
+    raise LookupError(f"{spec} did not play mcts:1000 in {ladder.ruleset}")
 
 
 def _traps(ladders: dict[str, Ladder]) -> str:
