@@ -1,5 +1,6 @@
 """Tables of the documentation agree with the data files that they quote."""
 
+import json
 import re
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from mancala_env.evaluation import stored_ladder
 from mancala_env.evaluation.balanced_openings import balanced_openings
 from mancala_env.solver.book import rulesets_with_book
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
 
 
 def rows(page: str, heading: str) -> dict[str, list[str]]:
@@ -43,6 +45,40 @@ def test_the_leaderboard_has_the_stored_ratings() -> None:
 def test_the_balanced_openings_are_counted() -> None:
     for name, (count,) in rows("guides/evaluate.md", "Balanced openings").items():
         assert int(count) == len(balanced_openings(rulesets.lookup(name))), name
+
+
+def agent_cells(page: str, heading: str) -> dict[str, list[str]]:
+    """Return the numbers of the first table under a heading, by the agent in the first cell."""
+    text = (DOCS / page).read_text(encoding="utf-8").partition(f"# {heading}\n")[2]
+    table = text[text.index("\n|") :].partition("\n\n")[0]
+    found = re.findall(r"^\| `([\w:+]+)`[^|]*\|(.*)\|$", table, re.MULTILINE)
+    assert found, heading
+    return {name: [cell.strip() for cell in cells.split("|")] for name, cells in found}
+
+
+def test_the_scale_of_the_guide_is_that_of_ladder_cards_and_benchmark() -> None:
+    listed = agent_cells("guides/evaluate.md", "What is a good result?")
+    ratings = stored_ladder("layli_goobalay").ratings()
+    lines = (ROOT / "benchmarks" / "learning" / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    searches = {
+        one["entry"]: one
+        for one in map(json.loads, lines)
+        if (one["task"], one["ruleset"]) == ("search", "layli_goobalay")
+    }
+    cards = {"trained": "policy", "value+minimax:6": "value"}
+    for agent, (regret, optimal, elo) in listed.items():
+        if agent in cards:
+            card = ROOT / "mancala_env" / "data" / f"{cards[agent]}_layli_goobalay.md"
+            text = card.read_text(encoding="utf-8")
+            assert re.search(rf"^\| `{re.escape(agent)}` \| {elo} \|", text, re.MULTILINE), agent
+            row = rf"^\| `{re.escape(agent)}` \| 300 \| {regret} .*\| {optimal.replace(' ', '')} \|"
+            assert re.search(row, text, re.MULTILINE), agent
+        else:
+            assert elo == f"{ratings.of(agent)[0]:.0f}", agent
+        if agent in searches:
+            assert regret == f"{searches[agent]['regret']:.2f}", agent
+            assert optimal == f"{searches[agent]['optimal_share']:.0%}".replace("%", " %"), agent
+    assert len(listed.keys() & searches.keys()) == 5
 
 
 def test_the_solved_positions_are_counted_by_phase() -> None:

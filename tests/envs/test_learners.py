@@ -17,7 +17,7 @@ from torchrl.envs.utils import check_env_specs
 from mancala_env.observations import KINDS
 
 
-# For observations of two dimensions it recommends a custom policy; docs/guides/environments.md has one.
+# For observations of two dimensions it recommends a custom policy; docs/guides/libraries.md has one.
 @pytest.mark.filterwarnings("error", "ignore:Your observation  has an unconventional shape:UserWarning")
 @every_ruleset_and_kind
 def test_stable_baselines3_check_env(ruleset, kind):

@@ -388,7 +388,7 @@ ANY_MODE = [mode.value for mode in AutoresetMode]
     ],
 )
 def test_a_wrapper_works_or_names_the_mode_it_needs(wrapper, modes):
-    """The table of docs/guides/environments.md."""
+    """The table of docs/guides/libraries.md."""
     for mode in AutoresetMode:
         inner = gymnasium.make_vec(IDS[0], num_envs=2, observation="replies", autoreset_mode=mode)
         if mode.value not in modes:
