@@ -177,7 +177,6 @@ def _tasks_named(tasks: Sequence[str], rulesets: Iterable[Ruleset]) -> list[Task
 
 
 def _check_entries(entries: Sequence[Entry], limits: Sequence[Limit]) -> None:
-    """Raise an error if an entry or a budget has the wrong type, or two entries share a name."""
     for entry in entries:
         if not isinstance(entry, Entry):
             raise InvalidArgument(f"entries must come from read_entry, not {entry!r}")

@@ -40,15 +40,11 @@ class NotAvailable(InvalidArgument, AttributeError):
 
 
 class GamesVecEnv(VecEnv):
-    """Base class of VecEnvs whose games are stepped together and share all attributes.
+    """Base class of VecEnvs whose games are stepped together and share all attributes."""
 
-    ``get_attr``, ``set_attr`` and ``env_method`` know the names in `_of_games`, `_settable` and `_methods`.
-    """
-
-    # Attributes with a value for each game, attributes that can be set, and methods for all games at once.
+    # Attributes with a value for each game, and attributes that the method set_NAME sets for all games.
     _of_games: tuple[str, ...] = ()
     _settable: tuple[str, ...] = ()
-    _methods: tuple[str, ...] = ()
 
     @abstractmethod
     def action_masks(self) -> np.ndarray:
@@ -94,15 +90,15 @@ class GamesVecEnv(VecEnv):
         if method_name == "action_masks":
             masks = self.action_masks()
             return [masks[b] for b in self._get_indices(indices)]
-        if method_name not in self._methods:
-            known = ", ".join(("action_masks", *self._methods))
+        setters = [f"set_{name}" for name in self._settable]
+        if method_name not in setters:
+            known = ", ".join(("action_masks", *setters))
             raise NotAvailable(f"env_method cannot call {method_name!r}; it can call: {known}")
         self._check_all(f"env_method({method_name!r})", indices)
         getattr(self, method_name)(*args, **kwargs)
         return [None] * self.num_envs
 
     def _check_all(self, what: str, indices: Any) -> None:
-        """Refuse indices that are not all games."""
         if {int(b) for b in self._get_indices(indices)} != set(range(self.num_envs)):
             raise InvalidArgument(f"{what} is for all {self.num_envs} games at once, not for games {indices}")
 
@@ -126,7 +122,6 @@ class MancalaVecEnv(GamesVecEnv):
 
     _of_games = ("opponent", "seat", "position")
     _settable = ("opponent",)
-    _methods = ("set_opponent",)
 
     def __init__(
         self,
@@ -193,9 +188,8 @@ class MancalaVecEnv(GamesVecEnv):
 
     def step_async(self, actions: np.ndarray) -> None:
         """Store the actions of the next step, integers `[B]`."""
-        self._actions = cpu_array(
-            "actions", actions
-        ).copy()  # a copy: the caller may change the array before the step
+        # A copy, because the caller may change the array before the step.
+        self._actions = cpu_array("actions", actions).copy()
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Play the step, and return observations, rewards, dones and infos.
