@@ -145,7 +145,9 @@ def plan(
     folder, shares = Path(folder), measuring_points(points)
     # Duplicates run once.
     limits = tuple(dict.fromkeys(limits))
-    scorings = {each: scoring_of(each, **scoring) for each in dict.fromkeys(map(lookup, rulesets))}
+    games = tuple(dict.fromkeys(map(lookup, rulesets)))
+    _check_names([each.name for each in games], "rulesets", InvalidArgument)
+    scorings = {each: scoring_of(each, **scoring) for each in games}
     chosen = _tasks_named(tasks, scorings)
     for entry in entries:
         if not any(task.name in entry.tasks for task in chosen):
@@ -185,10 +187,14 @@ def _check_entries(entries: Sequence[Entry], limits: Sequence[Limit]) -> None:
             raise InvalidArgument(f"limits must come from limit_of_steps or limit_of_minutes, not {limit!r}")
     if entries and not limits:
         raise InvalidArgument("name a budget: steps, such as 1000000, or core_minutes, such as 3")
-    names = [entry.name for entry in entries]
+    _check_names([entry.name for entry in entries], "entries", InvalidEntry)
+
+
+def _check_names(names: Sequence[str], what: str, error: type[MancalaError]) -> None:
+    # Results and folders are named after entries and rulesets.
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
-        raise InvalidEntry(f"two entries are named {duplicate}; rename one of the files")
+        raise error(f"two {what} are named {duplicate}; rename one of them")
 
 
 def _default_baselines(ruleset: Ruleset) -> tuple[str, ...]:
