@@ -421,10 +421,11 @@ def _choose_by_predict(model: Any, deterministic: bool) -> Choose:
 
 
 def _hash_of_weights(module: Any) -> str:
-    digest = hashlib.sha256()
+    digest, torch = hashlib.sha256(), sys.modules["torch"]
     for name, value in module.state_dict().items():
         digest.update(name.encode())
-        digest.update(value.detach().cpu().contiguous().numpy().tobytes())
+        # As bytes, because NumPy lacks bfloat16.
+        digest.update(value.detach().cpu().flatten().view(torch.uint8).numpy().tobytes())
     return "sha256:" + digest.hexdigest()[:16]
 
 
