@@ -145,9 +145,7 @@ def plan(
     folder, shares = Path(folder), measuring_points(points)
     # Duplicates run once.
     limits = tuple(dict.fromkeys(limits))
-    games = tuple(dict.fromkeys(map(lookup, rulesets)))
-    _check_names([each.name for each in games], "rulesets", InvalidArgument)
-    scorings = {each: scoring_of(each, **scoring) for each in games}
+    scorings = {each: scoring_of(each, **scoring) for each in _rulesets_named(rulesets)}
     chosen = _tasks_named(tasks, scorings)
     for entry in entries:
         if not any(task.name in entry.tasks for task in chosen):
@@ -168,6 +166,12 @@ def plan(
     for baseline in baselines:
         agents.make(baseline.spec, baseline.ruleset, num_threads=1)  # raises now if a spec is invalid
     return BenchmarkPlan(folder, runs, baselines)
+
+
+def _rulesets_named(rulesets: Sequence[RulesetLike]) -> list[Ruleset]:
+    found = list(dict.fromkeys(map(lookup, rulesets)))
+    _check_names([each.name for each in found], "rulesets", InvalidArgument)
+    return found
 
 
 def _tasks_named(tasks: Sequence[str], rulesets: Iterable[Ruleset]) -> list[Task]:

@@ -42,8 +42,7 @@ class NotAvailable(InvalidArgument, AttributeError):
 class GamesVecEnv(VecEnv):
     """Base class of VecEnvs whose games are stepped together and share all attributes."""
 
-    # Attributes with a value for each game, and attributes that the method set_NAME sets for all games.
-    _of_games: tuple[str, ...] = ()
+    # Attributes that the method set_NAME sets for all games.
     _settable: tuple[str, ...] = ()
 
     @abstractmethod
@@ -54,15 +53,12 @@ class GamesVecEnv(VecEnv):
         """Do nothing: no resource is open."""
 
     def _of_game(self, name: str, b: int) -> Any:
-        """Return the attribute `name`, one of `_of_games`, of game b."""
-        raise NotImplementedError
+        """Return an attribute of game b."""
+        return getattr(self, name)
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """Return an attribute of each game of `indices`; most attributes have the same value in all games."""
-        games = list(self._get_indices(indices))
-        if attr_name in self._of_games:
-            return [self._of_game(attr_name, b) for b in games]
-        return [getattr(self, attr_name)] * len(games)
+        return [self._of_game(attr_name, b) for b in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Set an attribute of all games.
@@ -120,7 +116,6 @@ class MancalaVecEnv(GamesVecEnv):
     :meth:`set_opponent`.
     """
 
-    _of_games = ("opponent", "seat", "position")
     _settable = ("opponent",)
 
     def __init__(
@@ -241,7 +236,9 @@ class MancalaVecEnv(GamesVecEnv):
     def _of_game(self, name: str, b: int) -> Any:
         if name == "opponent":
             return self._duel.opponents[int(self._duel.met[b])]
-        return int(self._duel.seats[b]) if name == "seat" else self.position(b)
+        if name == "seat":
+            return int(self._duel.seats[b])
+        return self.position(b) if name == "position" else super()._of_game(name, b)
 
     def position(self, b: int) -> Position:
         """Return a copy of the position of game b."""

@@ -240,8 +240,11 @@ def test_trained_runs_are_compared_and_rated(tmp_path: Path, capsys) -> None:
         words = ["--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--name", name]
         words += ["--seed", seed, "--environment_steps", "6144", "--checkpoint_minutes", "0"]
         assert command.main([*words, "--evaluation.games", "2"]) == 0
-    (line,) = {line for line in capsys.readouterr().out.splitlines() if "balanced openings" in line}
-    assert names(line, ["4 random turns", "mancala evaluate"])
+    said = capsys.readouterr().out.splitlines()
+    assert "These games start after 4 random turns." in said
+    for name in ("a", "b"):
+        (line,) = {line for line in said if "balanced openings" in line and str(tmp_path / name) in line}
+        assert names(line, ["mancala evaluate", "final.zip"])
     found = compare_runs([tmp_path / "a", tmp_path / "b"], games=2, results=tmp_path / "games.jsonl")
     (group,) = found.groups  # they differ only in their seeds
     assert [one.steps for one in group.runs[0].progress if one.measured.measure == "mean_regret"] == [
