@@ -30,7 +30,8 @@ class Tabular:
 
     def as_rows(self) -> list[dict[str, Any]]:
         """Return each row as a dictionary by column; a missing value is None."""
-        return [dict(zip(self.columns, row, strict=True)) for row in self._rows()]
+        names = list(self.columns)  # once: some classes derive them from all rows
+        return [dict(zip(names, row, strict=True)) for row in self._rows()]
 
     def to_frame(self) -> "pandas.DataFrame":
         """Return a pandas frame with one row per measurement.
@@ -49,6 +50,21 @@ class Tabular:
         writer = csv.DictWriter(file, [*self.columns], lineterminator="\n")
         writer.writeheader()
         writer.writerows(self.as_rows())
+
+
+class TableRows(Tabular):
+    """A table, from the meanings of its columns and its rows."""
+
+    def __init__(self, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
+        self._columns, self._all = columns, [*rows]
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Meaning of each column, by name."""
+        return self._columns
+
+    def _rows(self) -> Iterable[Sequence[Any]]:
+        return self._all
 
 
 def named_interval(name: str, meaning: str) -> dict[str, str]:

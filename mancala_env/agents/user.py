@@ -199,10 +199,14 @@ def from_function(
     refuse_swapped("agents.from_function(function, ruleset)", ruleset, function)
     if not callable(function):
         raise InvalidArgument(f"from_function takes a function, not {function!r}{maker_hint(function)}")
-    _check_signature(function, *(["position"] if observation is None else ["observations", "legal actions"]))
+    given = ["position"] if observation is None else ["observations", "legal actions"]
+    if why := _why_not_called(function, *given):
+        raise InvalidArgument(
+            f"{function!r} must take the arguments {', '.join(given)}: {why}; observation= decides which"
+        )
     settings: dict[str, Any] = dict(options)
     called: Any = function
-    name = settings.pop("name", None) or str(getattr(function, "__name__", type(function).__name__))
+    name = settings.pop("name", None) or _name_of(function)
     if observation is None:
         return FunctionAgent(ruleset, called, name, **settings)
     return PolicyAgent(
@@ -210,18 +214,19 @@ def from_function(
     )
 
 
-def _check_signature(function: Callable[..., Any], *given: str) -> None:
-    """Raise InvalidArgument if a function does not take the arguments that an agent gives it."""
+def _name_of(function: Any) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _why_not_called(function: Callable[..., Any], *given: Any) -> str:
+    """Return why a function cannot be called with some arguments; "" if it can."""
     try:
-        signature = inspect.signature(function)
-    except ValueError:  # a builtin without a signature
-        return
-    try:
-        signature.bind(*given)
+        inspect.signature(function).bind(*given)
     except TypeError as error:
-        raise InvalidArgument(
-            f"{function!r} must take the arguments {', '.join(given)}: {error}; observation= decides which"
-        ) from None
+        return str(error)
+    except ValueError:  # a builtin without a signature
+        pass
+    return ""
 
 
 def from_policy(
@@ -319,8 +324,7 @@ def from_network(
     if not callable(evaluate):
         raise InvalidArgument(f"from_network takes a function of observations and masks, not {evaluate!r}")
     settings: dict[str, Any] = dict(options)
-    given = settings.pop("name", None) or str(getattr(evaluate, "__name__", type(evaluate).__name__))
-    name = _checked_name(given)
+    name = _checked_name(settings.pop("name", None) or _name_of(evaluate))
     observer = Observer(ruleset, observation, lookup(ruleset).num_actions(rounds))
     agent = NetworkAgent(observer, evaluate, limit, gumbel, margin_share, spec=name, **settings)
     agent.filed_as = f"own:{name}"
@@ -417,10 +421,11 @@ def _choose_by_predict(model: Any, deterministic: bool) -> Choose:
 
 
 def _hash_of_weights(module: Any) -> str:
-    digest = hashlib.sha256()
+    digest, torch = hashlib.sha256(), sys.modules["torch"]
     for name, value in module.state_dict().items():
         digest.update(name.encode())
-        digest.update(value.detach().cpu().contiguous().numpy().tobytes())
+        # As bytes, because NumPy lacks bfloat16.
+        digest.update(value.detach().cpu().flatten().view(torch.uint8).numpy().tobytes())
     return "sha256:" + digest.hexdigest()[:16]
 
 
@@ -444,12 +449,8 @@ def agent_from_file(ruleset: Ruleset, source: str, function: str, **settings: Un
         raise InvalidSpec(f"spec {spec!r}: {where}: {error.msg}") from error
     if not callable(found):
         raise InvalidSpec(f"spec {spec!r}: {source} has no function {function}")
-    try:
-        inspect.signature(found).bind(ruleset)
-    except TypeError as error:
-        raise InvalidSpec(f"spec {spec!r}: {function} must take one argument, the ruleset: {error}") from None
-    except ValueError:  # a builtin without a signature
-        pass
+    if why := _why_not_called(found, ruleset):
+        raise InvalidSpec(f"spec {spec!r}: {function} must take one argument, the ruleset: {why}")
     agent = found(ruleset)
     if not isinstance(agent, Agent) or agent.ruleset != ruleset:
         raise InvalidSpec(f"spec {spec!r}: {function} must return an Agent that plays {ruleset.name}")

@@ -38,21 +38,16 @@ def interquartile_mean(scores: np.ndarray) -> np.ndarray:
     return ordered[..., cut : count - cut].mean(axis=-1)
 
 
-def estimate_iqm(strata: Sequence[np.ndarray], replicates: int = REPLICATES, seed: int = 0) -> Estimate:
+def estimate_iqm(strata: Sequence[np.ndarray], replicates: int = REPLICATES) -> Estimate:
     """Return the interquartile mean of all runs with its stratified bootstrap interval.
 
     `strata` are the scores of the runs of each stratum, `[N]`, N at least 1.
     """
-    return _estimate(
-        lambda some: interquartile_mean(np.concatenate(some[0], axis=-1)), [strata], replicates, seed
-    )
+    return _estimate(lambda some: interquartile_mean(np.concatenate(some[0], axis=-1)), [strata], replicates)
 
 
 def probability_of_improvement(
-    first: Sequence[np.ndarray],
-    second: Sequence[np.ndarray],
-    replicates: int = REPLICATES,
-    seed: int = 0,
+    first: Sequence[np.ndarray], second: Sequence[np.ndarray], replicates: int = REPLICATES
 ) -> Estimate:
     """Return the probability that a run of `first` scores higher than a run of `second`; a draw counts half.
 
@@ -63,7 +58,7 @@ def probability_of_improvement(
     def chance(some: list[list[np.ndarray]]) -> np.ndarray:
         return np.mean([_share_above(a, b) for a, b in zip(*some, strict=True)], axis=0)
 
-    return _estimate(chance, [first, second], replicates, seed)
+    return _estimate(chance, [first, second], replicates)
 
 
 def _share_above(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -76,11 +71,10 @@ def _estimate(
     statistic: Callable[[list[list[np.ndarray]]], np.ndarray],
     sides: Sequence[Sequence[np.ndarray]],
     replicates: int,
-    seed: int,
 ) -> Estimate:
     """Return a statistic of runs with its percentile interval; runs are resampled within their strata."""
     scores = [[np.asarray(part) for part in side] for side in sides]
-    draw = np.random.default_rng(seed)
+    draw = np.random.default_rng(0)
     values = []
     for start in range(0, replicates, _AT_ONCE):
         size = min(_AT_ONCE, replicates - start)

@@ -170,29 +170,19 @@ class Results(LinesFile, Tabular):
         """Yield the refused runs and the reasons."""
         yield from ((key, why) for key, why in self._ends.items() if why)
 
-    def _rows_of(self, key: RunKey) -> Iterator[Sequence[Any]]:
-        is_ended = key in self._ends or key.task == BASELINE
-        for number, row in enumerate(self.rows(key)):
-            score = row.score
-            names = (
-                key.task,
-                key.limit.amount,
-                key.limit.kind,
-                key.ruleset,
-                key.entry,
-                key.identity,
-                key.seed,
-            )
+    def _rows(self) -> Iterator[Sequence[Any]]:
+        valid = [(key, rows) for key, rows in self._measured.items() if not self._ends.get(key)]
+        for key, number, row in (
+            (key, number, row) for key, rows in valid for number, row in enumerate(rows)
+        ):
+            score, is_ended = row.score, key in self._ends or key.task == BASELINE
+            task = (key.task, key.limit.amount, key.limit.kind, key.ruleset)
             regret = (score.regret, *score.regret_interval, score.optimal_share)
             spent = (number, row.budget_share, row.steps, row.core_minutes)
             rating = (score.elo, *score.elo_interval, score.games)
             made = (row.made[name] for name in ("commit", "machine", "time"))
-            yield *names, *spent, *regret, *rating, is_ended, key.version, *made
-
-    def _rows(self) -> Iterator[Sequence[Any]]:
-        for key in self._measured:
-            if not self._ends.get(key):
-                yield from self._rows_of(key)
+            run = (*task, key.entry, key.identity, key.seed)
+            yield *run, *spent, *regret, *rating, is_ended, key.version, *made
 
     def measured(self, row: Row) -> None:
         """Add a measurement."""

@@ -16,13 +16,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from mancala_env._util.checks import whole
-from mancala_env._util.tabular import Tabular
+from mancala_env._util.tabular import TableRows, Tabular
 from mancala_env.agents import make
 from mancala_env.benchmark.aggregates import Estimate, probability_of_improvement
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation import evaluate
-from mancala_env.evaluation.intervals import difference_interval, mean_interval
-from mancala_env.evaluation.regret import Regret, expected_mistake, has_exact_positions, measure_regret
+from mancala_env.evaluation.intervals import difference_interval
+from mancala_env.evaluation.regret import Regret, has_exact_positions, measure_regret, paired_interval
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.rulesets import Ruleset
 from mancala_env.training.run_folder import RunFolder
@@ -47,10 +47,10 @@ class CannotCompare(MancalaError):
     """Runs that cannot be compared, such as runs of different rulesets."""
 
 
-class Progress(NamedTuple):
-    """A measured number of a run's checkpoint, after a number of environment steps."""
+class CurvePoint(NamedTuple):
+    """A measured number of a run, or the mean of a group, after a number of environment steps."""
 
-    steps: int
+    steps: float
     measured: Measured
 
 
@@ -61,21 +61,14 @@ class MeasuredRun:
     Attributes:
         run: The run.
         final: The results of its last checkpoint.
-        progress: The results of several checkpoints, ordered by environment steps.
+        progress: The results of several checkpoints; those of a measure are ordered by environment steps.
         regret: Regret of the last checkpoint in each position; None without solved positions.
     """
 
     run: RunResults
     final: list[Measured]
-    progress: list[Progress]
+    progress: list[CurvePoint]
     regret: Regret | None
-
-
-class CurvePoint(NamedTuple):
-    """The mean of a group's curve after a number of environment steps."""
-
-    steps: float
-    mean: Measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,16 +81,12 @@ class RunGroup:
     @cached_property
     def final(self) -> list[Measured]:
         """The means of the last checkpoints over the runs."""
-        return means_of([one.final for one in self.runs], self._most_regret)
+        return means_of([one.final for one in self.runs])
 
     @property
     def steps(self) -> int:
         """Median number of environment steps of the runs."""
         return int(np.median([one.run.identity.environment_steps for one in self.runs]))
-
-    @property
-    def _most_regret(self) -> float:
-        return 2.0 * self.runs[0].run.identity.ruleset.total_seeds
 
     def values(self, measure: str, against: str) -> list[Measured]:
         """Return a result of the last checkpoint of each run."""
@@ -127,10 +116,7 @@ class RunGroup:
             for own, curve in zip(steps, curves, strict=True)
         ]
         return [
-            CurvePoint(
-                float(at),
-                mean_of([Measured(measure, against, *of_run[:, i]) for of_run in numbers], self._most_regret),
-            )
+            CurvePoint(float(at), mean_of([Measured(measure, against, *of_run[:, i]) for of_run in numbers]))
             for i, at in enumerate(points)
         ]
 
@@ -148,6 +134,16 @@ class GroupDifference(NamedTuple):
     difference: Measured
     over: str
     improvement: Estimate | None
+
+
+_NUMBER_COLUMNS = {
+    "measure": "mean_regret, optimal_share, win_rate or elo",
+    "against": "Opponent of a win rate; else None",
+    "unit": "Unit of value, low and high",
+    "value": "The measured number, the mean over the runs, the difference of two means, or the probability",
+    "low": "Lower end of its 95 % interval",
+    "high": "Upper end of its 95 % interval",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,12 +165,7 @@ class RunComparison(Tabular):
         "other": "The other group of a difference or a probability; else None",
         "runs": "Number of runs of the group",
         "environment_steps": "Number of environment steps; the median of the runs for the last checkpoint",
-        "measure": "mean_regret, optimal_share, win_rate or elo",
-        "against": "Opponent of a win rate; else None",
-        "unit": "Unit of value, low and high",
-        "value": "Mean over the runs, difference of two means, or probability",
-        "low": "Lower end of its 95 % interval",
-        "high": "Upper end of its 95 % interval",
+        **_NUMBER_COLUMNS,
         "over": "What the interval is over: seeds, positions or games",
     }
 
@@ -188,7 +179,7 @@ class RunComparison(Tabular):
             for key in self.curves:
                 for point in group.curve(*key):
                     where = ("curve", group.name, None, runs[group.name], point.steps)
-                    yield name, *where, *_columns(point.mean), _over(key[0], runs[group.name])
+                    yield name, *where, *_columns(point.measured), _over(key[0], runs[group.name])
         for one in self.differences:
             pair = (one.first, one.second, runs[one.first], None)
             measure, against, unit, *numbers = _columns(one.difference)
@@ -216,9 +207,28 @@ class RunComparison(Tabular):
         return [one for pair in pairs for key in self.measures for one in _differences(*pair, key)]
 
     @property
-    def measurements(self) -> "RunMeasurements":
-        """The numbers of the single runs, as a table."""
-        return RunMeasurements(self)
+    def measurements(self) -> TableRows:
+        """The numbers of the single runs, whose intervals are over positions or games, as a table."""
+        columns = {
+            "ruleset": "Name of the ruleset",
+            "group": "Name of the group of runs",
+            "run": "Folder of the run",
+            "seed": "Random seed of the run",
+            "environment_steps": "Number of environment steps of the checkpoint",
+            "is_final": "Whether it is the last checkpoint",
+        }
+        return TableRows(columns | _NUMBER_COLUMNS, self._measurements())
+
+    def _measurements(self) -> Iterator[Sequence[Any]]:
+        for group in self.groups:
+            for one in group.runs:
+                last = one.run.identity.environment_steps
+                run = (self.ruleset.name, group.name, str(one.run.path), one.run.seed)
+                for point in one.progress:
+                    if point.steps < last:
+                        yield *run, point.steps, False, *_columns(point.measured)
+                for measured in one.final:
+                    yield *run, last, True, *_columns(measured)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -232,39 +242,6 @@ class RunComparison(Tabular):
             "settings": settings,
             "notes": self.notes,
         }
-
-
-class RunMeasurements(Tabular):
-    """The measured numbers of single runs; `to_frame()` has one row per number."""
-
-    COLUMNS: ClassVar[Mapping[str, str]] = {
-        "ruleset": "Name of the ruleset",
-        "group": "Name of the group of runs",
-        "run": "Folder of the run",
-        "seed": "Random seed of the run",
-        "environment_steps": "Number of environment steps of the checkpoint",
-        "is_final": "Whether it is the last checkpoint",
-        "measure": "mean_regret, optimal_share, win_rate or elo",
-        "against": "Opponent of a win rate; else None",
-        "unit": "Unit of value, low and high",
-        "value": "The measured number",
-        "low": "Lower end of its 95 % interval, over positions or games",
-        "high": "Upper end of its 95 % interval, over positions or games",
-    }
-
-    def __init__(self, comparison: RunComparison) -> None:
-        self._comparison = comparison
-
-    def _rows(self) -> Iterator[Sequence[Any]]:
-        for group in self._comparison.groups:
-            for one in group.runs:
-                run, last = one.run, one.run.identity.environment_steps
-                name = (self._comparison.ruleset.name, group.name, str(run.path), run.seed)
-                for progress in one.progress:
-                    if progress.steps < last:
-                        yield *name, progress.steps, False, *_columns(progress.measured)
-                for measured in one.final:
-                    yield *name, last, True, *_columns(measured)
 
 
 def _columns(one: Measured) -> tuple[Any, ...]:
@@ -292,10 +269,8 @@ def _differences(first: RunGroup, second: RunGroup, key: tuple[str, str]) -> Ite
         found = Measured(*key, apart, *interval)
         yield GroupDifference(*names, found, over, better if over == "seeds" else None)
     if is_paired:
-        ruleset = first.runs[0].run.identity.ruleset
         ours, theirs = (np.stack(one).mean(axis=0, dtype=np.float64) for one in regrets)
-        most = 2.0 * ruleset.total_seeds
-        interval = mean_interval(ours - theirs, expected_mistake(ruleset), -most, most)
+        interval = paired_interval(ours - theirs, first.runs[0].run.identity.ruleset)
         yield GroupDifference(*names, Measured(*key, apart, *interval), "positions", None)
 
 
@@ -410,17 +385,19 @@ def spread_out(saved: Sequence[Path], most: int) -> list[Path]:
 
 def _measure(run: RunResults, checkpoints: int, games: int, results: str | Path | None) -> MeasuredRun:
     ruleset, final = run.identity.ruleset, run.final()
-    progress: list[Progress] = []
+    progress: list[CurvePoint] = []
     last: Regret | None = None
     if has_exact_positions(ruleset):
-        final = [one for one in final if one.measure == "win_rate"]
-        saved = [path for path in RunFolder(run.path).saved() if read_identity(path).environment_steps]
-        for path in spread_out(saved or [run.checkpoint], checkpoints):
-            steps = read_identity(path).environment_steps
+        # The last one may be saved twice, in checkpoints/ and as final.zip.
+        saved = {read_identity(path).environment_steps: path for path in RunFolder(run.path).saved()}
+        learned = [path for steps, path in saved.items() if steps]
+        for path in spread_out(learned or [run.checkpoint], checkpoints):
             last = measure_regret(make(str(path), ruleset, seed=run.seed, num_threads=1), ruleset)
-            progress += [Progress(steps, one) for one in _of_regret(last)]
-        final = [*(_of_regret(last) if last else []), *final]
-    progress += [Progress(*one) for one in run.win_rates_over_time()]
+            steps = read_identity(path).environment_steps
+            progress += [CurvePoint(steps, one) for one in _of_regret(last)]
+        win_rates = [one for one in final if one.measure == "win_rate"]
+        final = [*(_of_regret(last) if last else []), *win_rates]
+    progress += [CurvePoint(*one) for one in run.win_rates_over_time()]
     if games:
         options: dict[str, Any] = {"games": games, "regret": False, "results": results, "num_threads": 1}
         rated = evaluate(str(run.checkpoint), ruleset, **options).ratings

@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mancala_env._util.files import write_whole
 from mancala_env.benchmark.run_comparison import RunComparison
 from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.plots import draw_band, figure_of, finish, matplotlib_or_why, new_axes
-from mancala_env.evaluation.report import Table, check_report_path, write_plots
-from mancala_env.training.run_results import UNITS, Measured
+from mancala_env.evaluation.report import Table, save_report
+from mancala_env.training.run_results import UNITS, Measured, title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,11 +22,6 @@ _READ = (
     "How to read it: a line is the mean over the runs of a group, the band its 95 % interval. The interval "
     "of a single run is over positions or games, not over seeds."
 )
-
-
-def title_of(key: tuple[str, str]) -> str:
-    """Return the name of a measure in tables and plots."""
-    return Measured(*key, 0.0, 0.0, 0.0).title
 
 
 def final_table(comparison: RunComparison) -> Table:
@@ -94,7 +88,7 @@ def curve_table(comparison: RunComparison, key: tuple[str, str]) -> Table:
             if not own[0] <= at <= own[-1]:
                 row.append("")
                 continue
-            numbers = [np.interp(at, own, [point.mean.numbers[k] for point in curve]) for k in range(3)]
+            numbers = [np.interp(at, own, [point.measured.numbers[k] for point in curve]) for k in range(3)]
             row.append(Measured(*key, *map(float, numbers)).text)
         rows.append(row)
     return ["steps", *(group.name for group in comparison.groups)], rows
@@ -105,7 +99,7 @@ def plot_curves(comparison: RunComparison, key: tuple[str, str], axes: "Axes | N
     axes = axes if axes is not None else new_axes(_WIDTH, _HEIGHT)
     for number, group in enumerate(comparison.groups):
         curve = group.curve(*key)
-        found = np.array([point.mean.numbers for point in curve], np.float64)
+        found = np.array([point.measured.numbers for point in curve], np.float64)
         draw_band(axes, [point.steps for point in curve], found, f"{group.name} ({len(group.runs)})", number)
     finish(axes, f"{comparison.ruleset.title}: {title_of(key)}", None)
     axes.set_ylabel(f"{title_of(key)} ({UNITS[key[0]]})")
@@ -118,13 +112,12 @@ def write_report(comparison: RunComparison, path: str | Path) -> Path:
     """Write a comparison as one self-contained HTML file, or as a PNG file of its curves.
 
     Raises:
-        InvalidMatch: If the path ends in neither .html nor .png, or its folder does not exist.
-        ImportError: If matplotlib is not installed.
+        InvalidMatch, ImportError: See :func:`mancala_env.evaluation.report.save_report`.
     """
-    path = check_report_path(path)
-    if path.suffix.lower() == ".html":
-        write_whole(path, _page(comparison).html())
-        return path
+    return save_report(path, lambda: _page(comparison), lambda: _all_curves(comparison))
+
+
+def _all_curves(comparison: RunComparison) -> "Figure":
     columns = min(2, max(1, len(comparison.curves)))
     rows = -(-max(1, len(comparison.curves)) // columns)
     size = (_WIDTH * columns, _HEIGHT * rows)
@@ -134,14 +127,12 @@ def write_report(comparison: RunComparison, path: str | Path) -> Path:
         plot_curves(comparison, key, axes)
     for axes in panels[len(comparison.curves) :]:
         axes.axis("off")
-    write_plots(figure, path)
-    return path
+    return figure
 
 
 def _page(comparison: RunComparison) -> Page:
     page = Page(f"Runs compared: {comparison.ruleset.title}")
-    for note in comparison.notes:
-        page.text(f"{note[0].upper()}{note[1:]}.")
+    page.notes(comparison.notes)
     page.heading("Last checkpoints")
     page.table(*final_table(comparison))
     if comparison.differences:

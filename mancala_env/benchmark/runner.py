@@ -145,7 +145,7 @@ def plan(
     folder, shares = Path(folder), measuring_points(points)
     # Duplicates run once.
     limits = tuple(dict.fromkeys(limits))
-    scorings = {each: scoring_of(each, **scoring) for each in dict.fromkeys(map(lookup, rulesets))}
+    scorings = {each: scoring_of(each, **scoring) for each in _rulesets_named(rulesets)}
     chosen = _tasks_named(tasks, scorings)
     for entry in entries:
         if not any(task.name in entry.tasks for task in chosen):
@@ -168,6 +168,12 @@ def plan(
     return BenchmarkPlan(folder, runs, baselines)
 
 
+def _rulesets_named(rulesets: Sequence[RulesetLike]) -> list[Ruleset]:
+    found = list(dict.fromkeys(map(lookup, rulesets)))
+    _check_names([each.name for each in found], "rulesets", InvalidArgument)
+    return found
+
+
 def _tasks_named(tasks: Sequence[str], rulesets: Iterable[Ruleset]) -> list[Task]:
     found = list(dict.fromkeys(map(task_named, tasks)))
     for ruleset, task in itertools.product(rulesets, found):
@@ -177,7 +183,6 @@ def _tasks_named(tasks: Sequence[str], rulesets: Iterable[Ruleset]) -> list[Task
 
 
 def _check_entries(entries: Sequence[Entry], limits: Sequence[Limit]) -> None:
-    """Raise an error if an entry or a budget has the wrong type, or two entries share a name."""
     for entry in entries:
         if not isinstance(entry, Entry):
             raise InvalidArgument(f"entries must come from read_entry, not {entry!r}")
@@ -186,10 +191,14 @@ def _check_entries(entries: Sequence[Entry], limits: Sequence[Limit]) -> None:
             raise InvalidArgument(f"limits must come from limit_of_steps or limit_of_minutes, not {limit!r}")
     if entries and not limits:
         raise InvalidArgument("name a budget: steps, such as 1000000, or core_minutes, such as 3")
-    names = [entry.name for entry in entries]
+    _check_names([entry.name for entry in entries], "entries", InvalidEntry)
+
+
+def _check_names(names: Sequence[str], what: str, error: type[MancalaError]) -> None:
+    # Results and folders are named after entries and rulesets.
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
-        raise InvalidEntry(f"two entries are named {duplicate}; rename one of the files")
+        raise error(f"two {what} are named {duplicate}; rename one of them")
 
 
 def _default_baselines(ruleset: Ruleset) -> tuple[str, ...]:

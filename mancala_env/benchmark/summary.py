@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mancala_env._util.files import write_whole
 from mancala_env._util.tabular import Tabular, named_interval
 from mancala_env.benchmark.aggregates import Estimate, estimate_iqm, probability_of_improvement
 from mancala_env.benchmark.budget import Limit
@@ -30,7 +29,7 @@ from mancala_env.evaluation.plots import (
     matplotlib_or_why,
     new_axes,
 )
-from mancala_env.evaluation.report import check_report_path, write_plots
+from mancala_env.evaluation.report import save_report
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -236,8 +235,8 @@ class BenchmarkSummary(Tabular):
                     int(np.median([row.steps for row in runs])),
                     float(np.median([row.core_minutes for row in runs])),
                     estimates[entry],
-                    estimate_iqm([np.array([row.score.optimal_share for row in rows]) for rows in strata]),
-                    estimate_iqm([np.array([row.score.elo for row in rows]) for rows in strata]),
+                    _estimate("optimal_share", strata),
+                    _estimate("elo", strata),
                     None if following is None else _less_regret(regrets[entry], regrets[following]),
                 )
             )
@@ -278,8 +277,7 @@ class BenchmarkSummary(Tabular):
                 continue
             has_steps = contest.limit.kind == "steps"
             spent = np.median([row.steps if has_steps else row.core_minutes for row in rows])
-            regret = estimate_iqm([np.array([row.score.regret for row in rows])])
-            found.append((float(spent), regret, estimate_iqm([np.array([row.score.elo for row in rows])])))
+            found.append((float(spent), _estimate("regret", [rows]), _estimate("elo", [rows])))
         return found
 
     def as_dict(self) -> dict[str, Any]:
@@ -300,6 +298,11 @@ class BenchmarkSummary(Tabular):
             ],
             "notes": self.notes,
         }
+
+
+def _estimate(number: str, strata: Sequence[Sequence[Row]]) -> Estimate:
+    """Return the interquartile mean of a number of the scores of runs."""
+    return estimate_iqm([np.array([getattr(row.score, number) for row in rows]) for rows in strata])
 
 
 def _latest(rows: Sequence[Row]) -> list[Row]:
@@ -391,18 +394,12 @@ def write_report(outcome: BenchmarkSummary, path: str | Path) -> Path:
     """Write a report as one self-contained HTML file, or as a PNG file of the curves.
 
     Raises:
-        InvalidMatch: If the path ends in neither .html nor .png, or its folder does not exist.
         MancalaError: If no learner has been measured.
-        ImportError: If matplotlib is not installed.
+        InvalidMatch, ImportError: See :func:`mancala_env.evaluation.report.save_report`.
     """
-    path = check_report_path(path)
     if not outcome.rows:
         raise MancalaError(f"cannot write {path}: no learner has been measured yet")
-    if path.suffix.lower() == ".png":
-        write_plots(_all_curves(outcome), path)
-    else:
-        write_whole(path, _page(outcome).html())
-    return path
+    return save_report(path, lambda: _page(outcome), lambda: _all_curves(outcome))
 
 
 def _all_curves(outcome: BenchmarkSummary) -> "Figure":
@@ -419,8 +416,7 @@ def _all_curves(outcome: BenchmarkSummary) -> "Figure":
 
 def _page(outcome: BenchmarkSummary) -> Page:
     page = Page("Learners compared")
-    for note in outcome.notes:
-        page.text(f"{note[0].upper()}{note[1:]}.")
+    page.notes(outcome.notes)
     for contest in outcome.contests():
         page.heading(str(contest))
         if contest.ruleset == ALL:

@@ -26,22 +26,6 @@ class Task(NamedTuple):
     allowed: tuple[ObservationKind, ...]
     is_fixed: bool = False
 
-    def with_observation(self, kind: ObservationKind) -> "Task":
-        """Return the task with one kind of observation, so that kinds can be compared in one contest.
-
-        >>> TASKS["anything"].with_observation("board").observation
-        'board'
-
-        Raises:
-            InvalidArgument: If the kind is unknown, or the task does not allow it.
-        """
-        allowed = self.allowed or KINDS
-        if kind not in allowed:
-            raise InvalidArgument(
-                f"observations of the task {self.name!r} must be some of {', '.join(allowed)}, not {kind!r}"
-            )
-        return self._replace(observation=kind, is_fixed=True)
-
     def check(self, agent: Agent) -> None:
         """Raise a Refused if an agent uses an observation that is not allowed, or an unknown one."""
         allowed = (self.observation,) if self.is_fixed else self.allowed
@@ -76,7 +60,14 @@ def task_named(name: str) -> Task:
     """
     task, _, kind = name.partition("@") if isinstance(name, str) else (name, "", "")
     found = TASKS[one_of("task", task, tuple(TASKS))]
-    return found.with_observation(cast(ObservationKind, kind)) if kind else found
+    if not kind:
+        return found
+    allowed = found.allowed or KINDS
+    if kind not in allowed:
+        raise InvalidArgument(
+            f"observations of the task {task!r} must be some of {', '.join(allowed)}, not {kind!r}"
+        )
+    return found._replace(observation=cast(ObservationKind, kind), is_fixed=True)
 
 
 def observation_kind_of(agent: Agent) -> str | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, MissingPackage, Parser, needing, say
 from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_csv, add_json, add_report
-from mancala_env.cli.tables import check_csv, print_json, print_notes, print_table, prints_tables, put_csv
+from mancala_env.cli.tables import check_outputs, print_notes, print_table, put_result
 
 if TYPE_CHECKING:
     from mancala_env.benchmark.entries import Entry
@@ -69,12 +69,10 @@ def run(options: Any) -> int:
     with needing("the benchmark", "train"):
         from mancala_env.benchmark.results import RESULTS, Results
         from mancala_env.benchmark.runner import run_plan
-        from mancala_env.benchmark.summary import BenchmarkSummary, check_report_path, write_report
+        from mancala_env.benchmark.summary import BenchmarkSummary, write_report
     from mancala_env.errors import MancalaError
 
-    if options.report is not None:
-        check_report_path(options.report)
-    check_csv(options)
+    check_outputs(options)
     if not options.folder.strip():  # an unset shell variable
         raise MancalaError(f"--folder must name a folder for the results, not {options.folder!r}")
     folder = Path(options.folder)
@@ -94,15 +92,7 @@ def run(options: Any) -> int:
     # Another process may still be measuring; this reads the results so far.
     results = Results.read(folder / RESULTS)
     outcome = BenchmarkSummary(results)
-    if options.report is not None:
-        write_report(outcome, options.report)
-    if options.json:
-        print_json(outcome.as_dict())
-    elif prints_tables(options):
-        _print(outcome)
-        if options.report is not None:
-            print(f"report: {options.report}")
-    put_csv(outcome, options)
+    put_result(outcome, options, lambda: _print(outcome), write_report=write_report)
     all_refused = wanted is not None and all(results.end(run.key) for run in wanted.runs)
     if all_refused:
         say(PROGRAM, "every run was refused; the notes give the reasons")

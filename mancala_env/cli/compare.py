@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from mancala_env._util.command_line import Interrupted, Parser, needing
 from mancala_env.cli.options import add_csv, add_json, add_report
 from mancala_env.cli.progress import stages
-from mancala_env.cli.tables import check_csv, print_json, print_notes, print_table, prints_tables, put_csv
+from mancala_env.cli.tables import check_outputs, print_notes, print_table, prints_tables, put_result
 
 if TYPE_CHECKING:
     from mancala_env.benchmark.run_comparison import RunComparison
@@ -44,11 +44,9 @@ def run(options: Any) -> int:
     """Run the command and return the exit status."""
     with needing("comparing runs", "train"):
         from mancala_env.benchmark.run_comparison import compare_runs
-        from mancala_env.benchmark.run_comparison_report import check_report_path, write_report
+        from mancala_env.benchmark.run_comparison_report import write_report
 
-    if options.report is not None:
-        check_report_path(options.report)
-    check_csv(options)
+    check_outputs(options)
     chosen = {name: getattr(options, name) for name in ("checkpoints", "games", "results")}
     try:
         with stages(quiet=not prints_tables(options)) as progress:
@@ -56,20 +54,13 @@ def run(options: Any) -> int:
     except KeyboardInterrupt:
         kept = f"finished games are in {options.results}; run the same command to resume"
         raise Interrupted(kept * bool(options.results)) from None
-    if options.json:
-        print_json(comparison.as_dict())
-    elif prints_tables(options):
-        _print(comparison)
-    put_csv(comparison, options)
-    if options.report is not None:
-        write_report(comparison, options.report)
-        if prints_tables(options):
-            print(f"report: {options.report}")
+    put_result(comparison, options, lambda: _print(comparison), write_report=write_report)
     return 0
 
 
 def _print(comparison: "RunComparison") -> None:
     from mancala_env.benchmark import run_comparison_report as report
+    from mancala_env.training.run_results import title_of
 
     title, narrow = f"Last checkpoints, {comparison.ruleset.name}", report.narrow_final_table(comparison)
     print_table(*report.final_table(comparison), title, narrow)
@@ -78,5 +69,5 @@ def _print(comparison: "RunComparison") -> None:
         print_table(*report.differences_table(comparison), title, narrow)
     for key in comparison.curves[:1]:
         head, rows = report.curve_table(comparison, key)
-        print_table(head, rows, f"Learning curve: {report.title_of(key)}")
+        print_table(head, rows, f"Learning curve: {title_of(key)}")
     print_notes(comparison.notes)

@@ -88,7 +88,6 @@ def _identity(path: str) -> "Identity":
 
 
 def _rows_of(identity: "Identity") -> list[list[str]]:
-    """Return rows that describe a checkpoint."""
     with needing("mancala show of a checkpoint", "train"):
         from mancala_env.training.reproduce import made_by
 

@@ -11,7 +11,7 @@ from mancala_env._util.command_line import Interrupted, Parser, say, whole_numbe
 from mancala_env.agents import Spec
 from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_common, add_csv, add_report
 from mancala_env.cli.progress import stages
-from mancala_env.cli.tables import check_csv, print_json, print_notes, print_table, prints_tables, put_csv
+from mancala_env.cli.tables import check_outputs, print_notes, print_table, prints_tables, put_result
 from mancala_env.rulesets import Ruleset, lookup
 
 if TYPE_CHECKING:
@@ -79,11 +79,8 @@ def run(options: Any) -> int:
     from mancala_env.evaluation.agent_evaluation import evaluate
     from mancala_env.evaluation.match_options import EvaluationOptions
     from mancala_env.evaluation.prepared import prepare
-    from mancala_env.evaluation.report import check_report_path
 
-    if options.report is not None:
-        check_report_path(options.report)
-    check_csv(options)
+    check_outputs(options)
     specs = [Spec.parse(spec) for spec in options.specs]
     ruleset = ruleset_of(specs) if options.ruleset is None else options.ruleset
     if options.ladder is None:
@@ -125,15 +122,7 @@ def run(options: Any) -> int:
 def _print_and_write(evaluation: "Evaluation", options: Any) -> None:
     from mancala_env.evaluation.report import write_report
 
-    if options.json:
-        print_json(evaluation.as_dict())
-    elif prints_tables(options):
-        _print_evaluation(evaluation)
-    put_csv(evaluation, options)
-    if options.report is not None:  # last, because writing can fail
-        write_report(evaluation, options.report)
-        if prints_tables(options):
-            print(f"report: {options.report}")
+    put_result(evaluation, options, lambda: _print_evaluation(evaluation), write_report=write_report)
 
 
 def _is_ladder_usable(ruleset: Ruleset | str, options: Any) -> bool:

@@ -38,7 +38,7 @@ def add_json(parser: Parser) -> None:
 
 
 def add_csv(parser: Parser) -> None:
-    """Add `--csv`, for :func:`mancala_env.cli.tables.put_csv`."""
+    """Add `--csv`, for :func:`mancala_env.cli.tables.put_result`."""
     parser.add_argument("--csv", metavar="FILE", help='CSV file to write the table to; "-" prints only CSV')
 
 

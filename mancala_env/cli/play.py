@@ -77,7 +77,6 @@ def run(options: Any) -> int:
 
 
 def _play(game: "InteractiveGame", options: Any) -> int:
-    """Play the game and return the exit status."""
     can_move_cursor = os.environ.get("TERM", "") not in ("dumb", "")
     if options.plain or not (sys.stdin.isatty() and sys.stdout.isatty() and can_move_cursor):
         from mancala_env.terminal.plain import PlainPlay

@@ -5,8 +5,9 @@ from typing import Any
 
 from mancala_env import rulesets
 from mancala_env._util.command_line import Parser
+from mancala_env._util.tabular import TableRows
 from mancala_env.cli.options import RULESET, add_csv, add_json
-from mancala_env.cli.tables import TableRows, check_csv, print_json, print_table, prints_tables, put_csv
+from mancala_env.cli.tables import check_outputs, print_table, put_result
 
 HELP = "list the rulesets"
 DESCRIPTION = "List rulesets with their rule options and sources."
@@ -23,14 +24,16 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
-    check_csv(options)
+    check_outputs(options)
     every = [rulesets.lookup(name) for name in options.rulesets or rulesets.names()]
-    if options.json:
-        print_json([asdict(ruleset) for ruleset in every])
-    columns = {name: f"Attribute {name} of the ruleset" for name in asdict(every[0])}
-    put_csv(TableRows(columns, ([*asdict(ruleset).values()] for ruleset in every)), options)
-    if not prints_tables(options):
-        return 0
+    plain = [asdict(ruleset) for ruleset in every]
+    columns = {name: f"Attribute {name} of the ruleset" for name in plain[0]}
+    table = TableRows(columns, ([*one.values()] for one in plain))
+    put_result(every, options, lambda: _print(every), as_json=plain, table=table)
+    return 0
+
+
+def _print(every: list[rulesets.Ruleset]) -> None:
     rows = [
         [f"2x{one.row_width}", str(one.seeds_per_hole), one.direction, one.landing, one.match, one.source]
         for one in every
@@ -40,4 +43,3 @@ def run(options: Any) -> int:
     narrow = [name.removesuffix(" per hole") for name in head[:-1]]
     if print_table(head, rows, narrow=(narrow, [row[:-1] for row in rows])):
         print("A wider terminal or --json shows the sources.")
-    return 0

@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, Parser
+from mancala_env._util.tabular import TableRows
 from mancala_env.cli.options import DEFAULT_RULESET, RULESET, add_common, add_csv, position_of
 from mancala_env.cli.progress import bounds
-from mancala_env.cli.tables import TableRows, check_csv, print_json, print_table, prints_tables, put_csv
+from mancala_env.cli.tables import check_outputs, print_table, prints_tables, put_result
 from mancala_env.engine.state import PLAYERS
 from mancala_env.errors import InvalidPosition
 from mancala_env.games.notation import turn_text
@@ -46,7 +47,7 @@ def run(options: Any) -> int:
     """Run the command and return the exit status."""
     from mancala_env import solver
 
-    check_csv(options)
+    check_outputs(options)
     position = _position_to_solve(options)
     known = ""
     try:
@@ -66,12 +67,9 @@ def run(options: Any) -> int:
             )
     except KeyboardInterrupt:
         raise Interrupted(known) from None
-    if options.json:
-        print_json(_solution_as_dict(position, solution))
-    elif prints_tables(options):
-        _print_solution(position, solution)
-    rows = ([*action.values()] for action in _solution_as_dict(position, solution)["actions"])
-    put_csv(TableRows(_COLUMNS, rows), options)
+    plain = _solution_as_dict(position, solution)
+    table = TableRows(_COLUMNS, ([*action.values()] for action in plain["actions"]))
+    put_result(solution, options, lambda: _print_solution(position, solution), as_json=plain, table=table)
     return 0
 
 

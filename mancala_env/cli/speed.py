@@ -3,8 +3,9 @@
 from typing import Any
 
 from mancala_env._util.command_line import Parser
+from mancala_env._util.tabular import TableRows
 from mancala_env.cli.options import DEFAULT_RULESET, RULESET, add_common, add_csv
-from mancala_env.cli.tables import TableRows, check_csv, print_json, print_table, prints_tables, put_csv
+from mancala_env.cli.tables import check_outputs, print_table, put_result
 
 HELP = "measure the engine's speed on this machine"
 DESCRIPTION = (
@@ -25,16 +26,14 @@ def run(options: Any) -> int:
     """Run the command and return the exit status."""
     from mancala_env.games.speed import measure
 
-    check_csv(options)
+    check_outputs(options)
     rows = measure(options.ruleset, seconds=options.seconds, num_threads=options.num_threads)
-    if options.json:
-        print_json([row._asdict() for row in rows])
-    elif prints_tables(options):
-        print_table(["what", "median", "unit"], [[row.name, f"{row.value:,.0f}", row.unit] for row in rows])
     columns = {
         "what": "What was measured",
         "median": "Median of the measured values",
         "unit": "Unit of median",
     }
-    put_csv(TableRows(columns, rows), options)
+    shown = [[row.name, f"{row.value:,.0f}", row.unit] for row in rows]
+    plain, table = [row._asdict() for row in rows], TableRows(columns, rows)
+    put_result(rows, options, lambda: print_table([*columns], shown), as_json=plain, table=table)
     return 0

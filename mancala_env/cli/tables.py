@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,23 +27,12 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, allow_nan=False))
 
 
-class TableRows(Tabular):
-    """A table of a command, from the meanings of its columns and its rows."""
+def check_outputs(options: Any) -> None:
+    """Raise a MancalaError before the work if the file of `--csv` or `--report` cannot be written."""
+    if getattr(options, "report", None) is not None:
+        from mancala_env.evaluation.report import check_report_path
 
-    def __init__(self, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
-        self._columns, self._all = columns, [*rows]
-
-    @property
-    def columns(self) -> Mapping[str, str]:
-        """Meaning of each column, by name."""
-        return self._columns
-
-    def _rows(self) -> list[Sequence[Any]]:
-        return self._all
-
-
-def check_csv(options: Any) -> None:
-    """Raise a MancalaError before the work if the file of `--csv` cannot be written after it."""
+        check_report_path(options.report)
     if options.csv == "-" and options.json:
         raise InvalidArgument("--csv - and --json both print to standard output: name a file, --csv FILE")
     if options.csv is not None and options.csv != "-":
@@ -55,8 +44,37 @@ def prints_tables(options: Any) -> bool:
     return not options.json and options.csv != "-"
 
 
-def put_csv(result: Tabular, options: Any) -> None:
-    """Write a result to the file of `--csv`, if there is one, with the columns of its `to_frame()`."""
+def put_result(
+    result: Any,
+    options: Any,
+    show: Callable[[], Any],
+    *,
+    as_json: Any = None,
+    table: Tabular | None = None,
+    write_report: Callable[[Any, str], Any] | None = None,
+) -> None:
+    """Print the result of a command, and write the files of `--csv` and `--report`.
+
+    Args:
+        result: The result.
+        options: The options of the command.
+        show: Prints the result as text.
+        as_json: Plain data for `--json`; None for ``result.as_dict()``.
+        table: The table of `--csv`; None for the result itself.
+        write_report: Writes the result to a report file.
+    """
+    if options.json:
+        print_json(result.as_dict() if as_json is None else as_json)
+    elif prints_tables(options):
+        show()
+    _put_csv(result if table is None else table, options)
+    if write_report is not None and options.report is not None:  # last, because writing can fail
+        write_report(result, options.report)
+        if prints_tables(options):
+            print(f"report: {options.report}")
+
+
+def _put_csv(result: Tabular, options: Any) -> None:
     if options.csv == "-":
         result.write_csv(sys.stdout)
     elif options.csv is not None:

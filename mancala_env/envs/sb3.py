@@ -40,15 +40,10 @@ class NotAvailable(InvalidArgument, AttributeError):
 
 
 class GamesVecEnv(VecEnv):
-    """Base class of VecEnvs whose games are stepped together and share all attributes.
+    """Base class of VecEnvs whose games are stepped together and share all attributes."""
 
-    ``get_attr``, ``set_attr`` and ``env_method`` know the names in `_of_games`, `_settable` and `_methods`.
-    """
-
-    # Attributes with a value for each game, attributes that can be set, and methods for all games at once.
-    _of_games: tuple[str, ...] = ()
+    # Attributes that the method set_NAME sets for all games.
     _settable: tuple[str, ...] = ()
-    _methods: tuple[str, ...] = ()
 
     @abstractmethod
     def action_masks(self) -> np.ndarray:
@@ -58,15 +53,12 @@ class GamesVecEnv(VecEnv):
         """Do nothing: no resource is open."""
 
     def _of_game(self, name: str, b: int) -> Any:
-        """Return the attribute `name`, one of `_of_games`, of game b."""
-        raise NotImplementedError
+        """Return an attribute of game b."""
+        return getattr(self, name)
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """Return an attribute of each game of `indices`; most attributes have the same value in all games."""
-        games = list(self._get_indices(indices))
-        if attr_name in self._of_games:
-            return [self._of_game(attr_name, b) for b in games]
-        return [getattr(self, attr_name)] * len(games)
+        return [self._of_game(attr_name, b) for b in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Set an attribute of all games.
@@ -94,15 +86,15 @@ class GamesVecEnv(VecEnv):
         if method_name == "action_masks":
             masks = self.action_masks()
             return [masks[b] for b in self._get_indices(indices)]
-        if method_name not in self._methods:
-            known = ", ".join(("action_masks", *self._methods))
+        setters = [f"set_{name}" for name in self._settable]
+        if method_name not in setters:
+            known = ", ".join(("action_masks", *setters))
             raise NotAvailable(f"env_method cannot call {method_name!r}; it can call: {known}")
         self._check_all(f"env_method({method_name!r})", indices)
         getattr(self, method_name)(*args, **kwargs)
         return [None] * self.num_envs
 
     def _check_all(self, what: str, indices: Any) -> None:
-        """Refuse indices that are not all games."""
         if {int(b) for b in self._get_indices(indices)} != set(range(self.num_envs)):
             raise InvalidArgument(f"{what} is for all {self.num_envs} games at once, not for games {indices}")
 
@@ -124,9 +116,7 @@ class MancalaVecEnv(GamesVecEnv):
     :meth:`set_opponent`.
     """
 
-    _of_games = ("opponent", "seat", "position")
     _settable = ("opponent",)
-    _methods = ("set_opponent",)
 
     def __init__(
         self,
@@ -193,9 +183,8 @@ class MancalaVecEnv(GamesVecEnv):
 
     def step_async(self, actions: np.ndarray) -> None:
         """Store the actions of the next step, integers `[B]`."""
-        self._actions = cpu_array(
-            "actions", actions
-        ).copy()  # a copy: the caller may change the array before the step
+        # A copy, because the caller may change the array before the step.
+        self._actions = cpu_array("actions", actions).copy()
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Play the step, and return observations, rewards, dones and infos.
@@ -247,7 +236,9 @@ class MancalaVecEnv(GamesVecEnv):
     def _of_game(self, name: str, b: int) -> Any:
         if name == "opponent":
             return self._duel.opponents[int(self._duel.met[b])]
-        return int(self._duel.seats[b]) if name == "seat" else self.position(b)
+        if name == "seat":
+            return int(self._duel.seats[b])
+        return self.position(b) if name == "position" else super()._of_game(name, b)
 
     def position(self, b: int) -> Position:
         """Return a copy of the position of game b."""

@@ -265,7 +265,6 @@ def _anchors(
 def _with_matches(
     found: Evaluation, fixed: Ratings | None, record_errors: list[OSError], matches: list[MatchResult]
 ) -> Evaluation:
-    """Return a copy of an evaluation with matches and the ratings that follow from them."""
     ratings = fit_ratings(matches, fixed=fixed)
     notes = [*found.notes, *(f"some games are not recorded: {error}" for error in record_errors)]
     if not ratings.zero:
@@ -277,7 +276,6 @@ def _with_matches(
 def _regrets(
     found: Evaluation, entrants: Sequence[Entrant], ruleset: Ruleset, options: EvaluationOptions
 ) -> Iterator[Regret]:
-    """Measure the regret of each agent over the fixed positions and over its own games."""
     for one in entrants:
         if options.regret:
             one.agent.seed(found.seed)
@@ -294,7 +292,6 @@ def _regrets(
 
 
 def _with_regret(found: Evaluation, regret: Regret) -> Evaluation:
-    """Return a copy of an evaluation with another regret."""
     regrets = [*found.regrets, regret]
     fixed = [one for one in regrets if one.source == FIXED_POSITIONS]
     differences = [regret_difference(*pair) for pair in itertools.combinations(fixed, 2)]

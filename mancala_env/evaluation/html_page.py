@@ -52,6 +52,11 @@ class Page:
         """Add a paragraph."""
         self._parts.append(f"<p>{html.escape(text)}</p>")
 
+    def notes(self, notes: Iterable[str]) -> None:
+        """Add each note as a sentence of its own."""
+        for note in notes:
+            self.text(f"{note[0].upper()}{note[1:]}.")
+
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]], marked: Sequence[str] = ()) -> None:
         """Add a table; rows whose first cell is in `marked` are highlighted."""
         lines = ['<div class="wide"><table>', _row("th", head)]

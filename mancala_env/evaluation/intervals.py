@@ -119,19 +119,24 @@ def spread_of_runs(values: np.ndarray, error: float) -> float:
 def difference_interval(first: np.ndarray, second: np.ndarray, spread: float) -> tuple[float, float]:
     """Return a 95 % interval of the difference of two means of independent values, such as results of runs.
 
-    This is Welch's interval (1947), with variances of at least those of :func:`spread_of_runs`. With a single
-    value on both sides it is the normal interval for values with the standard deviation `spread`.
+    This is Welch's interval (1947), with variances of at least those of :func:`spread_of_runs`. A single
+    value gets the variance of the other side, as in Student's test. With a single value on both sides it is
+    the normal interval for values with the standard deviation `spread`.
 
     Args:
         first: Values, `[N]`, N at least 1.
         second: Values, `[M]`, M at least 1.
         spread: Standard error of a value, above 0.
     """
-    sides = [(values, spread_of_runs(values, spread)) for values in (first, second)]
-    shares = [_moderated_variance(*side) / len(side[0]) for side in sides]
-    freedoms = [max(1, len(values) - 1) for values in (first, second)]
-    pooled = sum(shares) ** 2 / sum(share**2 / freedom for share, freedom in zip(shares, freedoms))
-    quantile = Z95 if len(first) == len(second) == 1 else student_quantile(max(1, int(pooled)))
+    counts = [len(first), len(second)]
+    spreads = [spread_of_runs(values, spread) for values in (first, second)]
+    if 1 in counts:
+        spreads = [max(spreads)] * 2
+    shares = [_moderated_variance(*side) / len(side[0]) for side in zip((first, second), spreads)]
+    freedom = max(counts) - 1
+    if 1 not in counts:
+        freedom = int(sum(shares) ** 2 / sum(share**2 / (n - 1) for share, n in zip(shares, counts)))
+    quantile = student_quantile(max(1, freedom)) if max(counts) > 1 else Z95
     half = quantile * math.sqrt(sum(shares))
     apart = float(np.mean(first) - np.mean(second))
     return apart - half, apart + half

@@ -149,14 +149,12 @@ def draw_intervals(
         axes.errorbar(x, y, yerr=beyond, color=color, label=label, **style)
 
 
-def draw_band(
-    axes: "Axes", x: Any, found: np.ndarray, label: str, number: int, linestyle: str | None = None
-) -> None:
+def draw_band(axes: "Axes", x: Any, found: np.ndarray, label: str, number: int) -> None:
     """Draw a curve with its 95 % intervals as a band.
 
     `found` `[N, 3]` has values and ends of intervals; `number` selects the colour.
     """
-    color, dashes = BARS[number % len(BARS)], linestyle or ("-", "--", ":")[number // len(BARS) % 3]
+    color, dashes = BARS[number % len(BARS)], ("-", "--", ":")[number // len(BARS) % 3]
     axes.plot(x, found[:, 0], dashes, marker="o", markersize=3.5, color=color, label=label)
     axes.fill_between(x, found[:, 1], found[:, 2], color=color, alpha=0.15, linewidth=0)
 

@@ -195,7 +195,6 @@ def fit_ratings(
 
 
 def _counted(matches: Sequence[Any]) -> list[PairCounts]:
-    """Check matches and return their pair counts."""
     given = several("matches", matches, "a list of MatchResults or PairCounts")
     if not given:
         raise InvalidMatch("matches must contain at least one match, not an empty list")

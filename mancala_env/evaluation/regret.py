@@ -207,11 +207,15 @@ def regret_difference(first: Regret, second: Regret) -> RegretDifference:
         )
     apart = first.regrets.astype(np.float64) - second.regrets
     ruleset = first.game or lookup(first.ruleset)
-    most = 2.0 * ruleset.total_seeds
-    interval = mean_interval(apart, expected_mistake(ruleset), -most, most)
     compared = (first.agent, second.agent, ruleset.name, first.source, len(apart))
     better = (int((apart < 0).sum()), int((apart > 0).sum()))
-    return RegretDifference(*compared, float(apart.mean()), interval, *better)
+    return RegretDifference(*compared, float(apart.mean()), paired_interval(apart, ruleset), *better)
+
+
+def paired_interval(apart: np.ndarray, ruleset: Ruleset) -> tuple[float, float]:
+    """Return a 95 % interval of the mean of differences of regret `[N]`, one for each position."""
+    most = 2.0 * ruleset.total_seeds
+    return mean_interval(apart, expected_mistake(ruleset), -most, most)
 
 
 @lru_cache
@@ -393,7 +397,6 @@ def _summarised(
 
 
 def _part(name: str, regrets: np.ndarray, ruleset: Ruleset) -> PhaseRegret:
-    """Summarise the regrets `[N]` of a phase."""
     mean, share = (float(regrets.mean()), float((regrets == 0).mean())) if len(regrets) else (np.nan, np.nan)
     # A regret is at most twice the number of seeds.
     interval = regret_interval(regrets, expected_mistake(ruleset), 2.0 * ruleset.total_seeds)

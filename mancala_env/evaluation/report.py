@@ -1,7 +1,7 @@
 """Reports of evaluations: a self-contained HTML file, a PNG file of the plots, or tables of text."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from io import BytesIO
 from os.path import isdir
@@ -63,11 +63,21 @@ def check_report_path(path: str | Path) -> Path:
     return path
 
 
-def write_plots(plots: "Figure", path: Path) -> None:
-    """Write plots as a PNG file."""
-    drawn = BytesIO()
-    plots.savefig(drawn, format="png", dpi=150)
-    write_whole(path, drawn.getvalue())
+def save_report(path: str | Path, page: Callable[[], Page], plots: Callable[[], "Figure"]) -> Path:
+    """Write a page as a self-contained HTML file, or plots as a PNG file, and return the path.
+
+    Raises:
+        InvalidMatch: If the path ends in neither .html nor .png, or its folder does not exist.
+        ImportError: If matplotlib is not installed.
+    """
+    path = check_report_path(path)
+    if path.suffix.lower() == ".html":
+        write_whole(path, page().html())
+    else:
+        drawn = BytesIO()
+        plots().savefig(drawn, format="png", dpi=150)
+        write_whole(path, drawn.getvalue())
+    return path
 
 
 def write_report(evaluation: "Evaluation", path: str | Path) -> Path:
@@ -81,12 +91,7 @@ def write_report(evaluation: "Evaluation", path: str | Path) -> Path:
         InvalidMatch: If the path ends in neither .html nor .png, or its folder does not exist.
         ImportError: If matplotlib is not installed.
     """
-    path = check_report_path(path)
-    if path.suffix.lower() == ".png":
-        write_plots(_all_plots(evaluation), path)
-    else:
-        write_whole(path, _page(evaluation).html())
-    return path
+    return save_report(path, lambda: _page(evaluation), lambda: _all_plots(evaluation))
 
 
 def add_regret(page: Page, regrets: list[Regret]) -> None:
@@ -154,11 +159,10 @@ def _title(evaluation: "Evaluation") -> str:
 
 def _page(evaluation: "Evaluation") -> Page:
     page = Page(_title(evaluation), evaluation.seed)
-    for note in evaluation.notes:
-        page.text(f"{note[0].upper()}{note[1:]}.")
+    page.notes(evaluation.notes)
     if evaluation.ratings is not None:
         page.heading("Ratings")
-        page.text(f"{evaluation.scale[0].upper()}{evaluation.scale[1:]}.")
+        page.notes([evaluation.scale])
         page.plots((plot_ratings(evaluation.ratings, evaluation.agents), READ_RATINGS))
         page.table(*ratings_table(evaluation.ratings), marked=evaluation.agents)
         page.heading("Matches")

@@ -151,7 +151,6 @@ def step(
 
 
 def _time_step(games: np.ndarray, out: Any, observation: np.ndarray, is_over: np.ndarray) -> TimeStep:
-    """Return the arrays that the kernels wrote as a TimeStep."""
     return TimeStep(
         games=games,
         player=out.player,

@@ -317,11 +317,9 @@ class _PositionStudy:
         return int(self.arrays.rows[row, SIGN]), int(self.arrays.rows[row, WON])
 
     def bounds_of(self, row: int) -> tuple[int, int]:
-        """Return the bounds of a row."""
         return int(self.arrays.rows[row, LOWER]), int(self.arrays.rows[row, UPPER])
 
     def action_bounds(self) -> dict[int, tuple[int, int]]:
-        """Return the bounds of every legal action."""
         return {row - 1: self.bounds_of(row) for row in self.rows()[1:]}
 
     def best_actions(self) -> tuple[int, ...]:

@@ -229,7 +229,6 @@ class Examples(NamedTuple):
 
 
 def _tensors(labels: ExpertLabels, kind: str, temperature: float, network: nn.Module) -> Examples:
-    """Return labels for a network, on its device."""
     observer = Observer(labels.ruleset, kind, labels.values.shape[1])
     observations = observer.empty(len(labels))
     observer.write(labels.games, observations, num_threads=1)

@@ -38,7 +38,6 @@ class _Log(KVWriter):
                 rest = rest[self._file.write(rest) :]
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 

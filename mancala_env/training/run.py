@@ -383,8 +383,8 @@ def main(arguments: list[str] | None = None, program: str = "mancala train") -> 
     """Run the command line and return the exit status."""
     console, words = Console(), sys.argv[1:] if arguments is None else arguments
     warnings.filterwarnings("ignore", message=".*GPU.*", module="stable_baselines3")
-    if any(word.partition("=")[0] == "--seeds" for word in words):
-        seeds, words = take_seeds(words)
+    seeds, words = take_seeds(words)
+    if seeds:
         configs = configs_of(seeds, words, program)
         check_device(configs[0])
         check_agents(configs[0])

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mancala_env.evaluation.plots import ASKED, draw_intervals, figure_of, finish, new_axes
-from mancala_env.evaluation.ratings import Ratings
+from mancala_env.evaluation.plots import draw_intervals, figure_of, finish, new_axes
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training.run_folder import OLD_STEPS, STEPS
 
@@ -69,8 +68,9 @@ def strength(metrics: list[dict[str, Any]], past: "Past") -> "list[Plot]":
         marker="o",
     )
     if past.ratings is not None and len(past.ratings.names) > 1:
-        axes = new_axes(_WIDTH, _HEIGHT)
-        draw_ratings(axes, past.ratings)
+        axes, ratings = new_axes(_WIDTH, _HEIGHT), past.ratings
+        steps = [read_identity(name).environment_steps for name in ratings.names]
+        draw_intervals(axes, steps, ratings.elo, ratings.low, ratings.high)
         plots += _finished(
             axes,
             "rating of each checkpoint, Elo (mean = 0)",
@@ -110,12 +110,6 @@ def search(metrics: list[dict[str, Any]]) -> "list[Plot]":
         "how often the policy's action in a labelled position is one of the search's best, and how many "
         "seeds it loses. A cross-entropy that stays level is what the network cannot copy.",
     )
-
-
-def draw_ratings(axes: "Axes", ratings: Ratings, label: str | None = None, color: str = ASKED) -> None:
-    """Draw the ratings of checkpoints over their environment steps, with 95 % intervals."""
-    steps = [read_identity(name).environment_steps for name in ratings.names]
-    draw_intervals(axes, steps, ratings.elo, ratings.low, ratings.high, label, color)
 
 
 def _keys(metrics: Iterable[dict[str, Any]], prefix: str) -> list[str]:

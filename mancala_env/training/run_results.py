@@ -32,7 +32,6 @@ UNITS = {
 """Measures of a run, with their units."""
 # Settings that do not change what is trained.
 _NOT_COMPARED = ("name", "folder", "seed", "device", "threads", "checkpoint_minutes", "checkpoint_steps")
-_LIMITS = ("minutes", "environment_steps")
 
 
 class Measured(NamedTuple):
@@ -60,10 +59,7 @@ class Measured(NamedTuple):
     @property
     def title(self) -> str:
         """Name of the measure in a table."""
-        name = {"elo": "Elo", "optimal_share": "optimal moves"}.get(
-            self.measure, self.measure.replace("_", " ")
-        )
-        return f"{name} against {self.against}" if self.against else name
+        return title_of(self.key)
 
     @property
     def texts(self) -> tuple[str, str]:
@@ -76,6 +72,13 @@ class Measured(NamedTuple):
     def text(self) -> str:
         """The number with its interval in brackets."""
         return "{} ({})".format(*self.texts)
+
+
+def title_of(key: tuple[str, str]) -> str:
+    """Return the name of a measure in tables and plots, from the measure and the opponent or ""."""
+    measure, against = key
+    name = {"elo": "Elo", "optimal_share": "optimal moves"}.get(measure, measure.replace("_", " "))
+    return f"{name} against {against}" if against else name
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,18 +108,18 @@ class RunResults(Tabular):
     @property
     def opening_turns(self) -> int | None:
         """Number of random turns before the games of the evaluation; None if unknown."""
-        return self._evaluation("opening_turns")
+        return self._config.get("evaluation.opening_turns")
 
-    def _evaluation(self, name: str) -> int | None:
-        return with_new_names(self.identity.config).get(f"evaluation.{name}")
+    @cached_property
+    def _config(self) -> dict[str, Any]:
+        return with_new_names(self.identity.config)
 
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The settings that decide what is trained, by dotted name; not seed, evaluation and ruleset."""
-        plain = with_new_names(self.identity.config)
         return {
             name: value
-            for name, value in plain.items()
+            for name, value in self._config.items()
             if name not in _NOT_COMPARED and not name.startswith(("evaluation.", "ruleset"))
         }
 
@@ -147,19 +150,18 @@ class RunResults(Tabular):
 
         Those of the last checkpoint are over the games at the end of the run.
         """
-        games = int(self._evaluation("checkpoint_games") or 1)
+        games = int(self._config.get("evaluation.checkpoint_games") or 1)
         saved = sorted(
             int(path.stem) for path in self.path.glob("checkpoints/*.zip") if path.stem.isdecimal()
         )
         found: list[tuple[int, Measured]] = []
         for line in self.metrics:
-            # A line is written after the rollout that follows its checkpoint.
-            steps = max((each for each in saved if each < line[STEPS]), default=line[STEPS])
-            for name, value in line.items():
-                if name.startswith("evaluation/"):
-                    ends = wilson_interval(value, games)
-                    measured = Measured("win_rate", name.removeprefix("evaluation/"), value, *ends)
-                    found.append((steps, measured))
+            for name in (key for key in line if key.startswith("evaluation/")):
+                # A line is written after the rollout that follows its checkpoint.
+                steps = max((each for each in saved if each < line[STEPS]), default=line[STEPS])
+                value, opponent = line[name], name.removeprefix("evaluation/")
+                measured = Measured("win_rate", opponent, value, *wilson_interval(value, games))
+                found.append((steps, measured))
         last = self.identity.environment_steps
         earlier = [one for one in found if one[0] < last]
         return earlier + [(last, one) for one in self.final() if one.measure == "win_rate"]
@@ -212,23 +214,22 @@ def error_of(measured: Sequence[Measured]) -> float:
     return max(1e-9, sum(ends) / len(ends) if ends else 0.0)
 
 
-def mean_of(measured: Sequence[Measured], most_regret: float) -> Measured:
+def mean_of(measured: Sequence[Measured]) -> Measured:
     """Return the mean of a measure over runs, with a 95 % interval over seeds.
 
-    A single run keeps its own interval, which is over games or positions. `most_regret` is the largest
-    possible mean regret in seeds per move.
+    A single run keeps its own interval, which is over games or positions.
     """
     first = measured[0]
     if len(measured) == 1:
         return first
-    low, high = {"elo": (-np.inf, np.inf), "mean_regret": (0.0, most_regret)}.get(first.measure, (0.0, 1.0))
+    low, high = {"elo": (-np.inf, np.inf), "mean_regret": (0.0, np.inf)}.get(first.measure, (0.0, 1.0))
     values = np.array([one.value for one in measured])
     interval = mean_interval(values, spread_of_runs(values, error_of(measured)), low, high)
     return Measured(first.measure, first.against, float(values.mean()), *interval)
 
 
-def means_of(runs: Sequence[Sequence[Measured]], most_regret: float) -> list[Measured]:
+def means_of(runs: Sequence[Sequence[Measured]]) -> list[Measured]:
     """Return the means of all measures that every run has."""
     by_name = [{one.key: one for one in run} for run in runs]
     shared = [key for key in by_name[0] if all(key in run for run in by_name)] if by_name else []
-    return [mean_of([run[key] for run in by_name], most_regret) for key in shared]
+    return [mean_of([run[key] for run in by_name]) for key in shared]

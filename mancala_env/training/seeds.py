@@ -14,7 +14,6 @@ from rich.table import Table
 
 from mancala_env._util.checks import number_of
 from mancala_env._util.command_line import SUPPRESS, Parser
-from mancala_env._util.settings import flat
 from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.training.config import (
     CONFIG_FILE,
@@ -23,6 +22,8 @@ from mancala_env.training.config import (
     TrainConfig,
     read_config,
     read_file,
+    read_settings,
+    with_new_names,
 )
 from mancala_env.training.progress_bar import say
 from mancala_env.training.run_folder import FINAL
@@ -98,7 +99,7 @@ def print_means(configs: Sequence[TrainConfig], console: Console) -> None:
     title = f"{game.title}: means over {count} seed{'s' * (count != 1)}, games after {turns} random turns"
     table = Table("measure", "mean", "95 % interval", "each seed", title=title, title_justify="left")
     results = [run.final() for run in runs]
-    for mean in means_of(results, 2.0 * game.total_seeds):
+    for mean in means_of(results):
         each = [next(one for one in found if one.key == mean.key) for found in results]
         table.add_row(mean.title, *mean.texts, ", ".join(one.texts[0] for one in each))
     console.print(table)
@@ -129,9 +130,10 @@ def check_same_settings(config: TrainConfig) -> None:
     place = place_of(config)
     if not (place / CONFIG_FILE).is_file():
         return
-    before = flat(TrainConfig().as_dict()) | read_file(place / CONFIG_FILE)
-    for name, value in flat(config.as_dict()).items():
-        if name not in _MAY_DIFFER and not name.startswith("evaluation.") and before.get(name) != value:
+    stored = read_settings(read_file(place / CONFIG_FILE))
+    before, wanted = (with_new_names(each.as_dict()) for each in (stored, config))
+    for name, value in wanted.items():
+        if name not in _MAY_DIFFER and not name.startswith("evaluation.") and before[name] != value:
             raise InvalidConfig(
-                f"{place} holds a run with {name} {before.get(name)}, not {value}; name another --folder"
+                f"{place} holds a run with {name} {before[name]}, not {value}; name another --folder"
             )

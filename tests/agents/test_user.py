@@ -145,6 +145,14 @@ def test_a_torch_module_draws_by_its_probabilities():
     assert drawn == pytest.approx(torch.softmax(logits, 0).detach().numpy(), abs=0.04)
 
 
+def test_a_module_in_bfloat16_is_an_entrant_of_its_own():
+    network = Network(Observer("leyla").shape[0], 6)
+    single = agents.from_policy(network, "leyla", name="mine").entrant
+    half = agents.from_policy(network.to(torch.bfloat16), "leyla", name="mine").entrant
+    assert re.fullmatch(r"own:mine:sha256:[0-9a-f]{16}", half)
+    assert half != single
+
+
 def test_an_agent_of_a_model_is_frozen_unless_it_is_live():
     network, batch = Network(Observer("leyla").shape[0], 6), positions()
     frozen = agents.from_policy(network, "leyla", name="mine")

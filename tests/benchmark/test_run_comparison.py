@@ -1,6 +1,7 @@
 """Training runs compared: groups, means over seeds, curves, paired differences, and errors."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,6 @@ from mancala_env import cli
 from mancala_env.benchmark.run_comparison import (
     CannotCompare,
     RunComparison,
-    RunMeasurements,
     compare_runs,
     group_runs,
     spread_out,
@@ -155,7 +155,7 @@ def test_curves_of_different_lengths_share_their_steps(comparison):
     # The shortest run ends after 2,001 steps; the longer ones are interpolated there.
     assert (curve[0].steps, curve[-1].steps, len(curve)) == (1000, 2001, 25)
     at = (2001 - 1000) / np.array([1001, 1002, 1003])
-    assert curve[-1].mean.value == pytest.approx(np.mean([0.5, 0.6, 0.7] + 0.1 * at))
+    assert curve[-1].measured.value == pytest.approx(np.mean([0.5, 0.6, 0.7] + 0.1 * at))
     assert [point.steps for point in b.curve("win_rate", "random")] == [1000, 2000]
     assert ("mean_regret", "") in comparison.curves
     axes = plot_curves(comparison, ("win_rate", "random")).axes[0]
@@ -170,7 +170,8 @@ def test_the_tables_have_documented_columns_and_no_row_twice(comparison):
     assert not frame.duplicated(keys).any()
     assert set(frame["kind"]) == {"final", "curve", "difference", "probability_of_improvement"}
     single = comparison.measurements.to_frame()
-    assert list(single.columns) == list(RunMeasurements.COLUMNS)
+    assert list(single.columns) == list(comparison.measurements.columns)
+    assert list(single.columns)[:6] == ["ruleset", "group", "run", "seed", "environment_steps", "is_final"]
     assert not single.duplicated(["run", "environment_steps", "measure", "against"]).any()
     finals = single.query("is_final and measure == 'win_rate'").groupby("group")["value"].mean()
     assert finals.to_dict() == pytest.approx({"a": 0.7, "b": 0.4})
@@ -192,6 +193,13 @@ def test_runs_without_earlier_checkpoints_have_no_curve(tmp_path):
     found = compare_runs([tmp_path / "short"])
     assert found.curves == []
     assert any("--checkpoint_minutes" in note for note in found.notes)
+
+
+def test_a_checkpoint_saved_twice_is_measured_once(tmp_path):
+    run = make_run(tmp_path, "twice", 1, 0.5)
+    shutil.copy(run / "final.zip", run / "checkpoints" / "0000002000.zip")
+    (group,) = compare_runs([run]).groups
+    assert [point.steps for point in group.curve("mean_regret", "")] == [1000, 2000]
 
 
 def test_checkpoints_are_evenly_spread_with_the_last():
@@ -232,8 +240,11 @@ def test_trained_runs_are_compared_and_rated(tmp_path: Path, capsys) -> None:
         words = ["--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--name", name]
         words += ["--seed", seed, "--environment_steps", "6144", "--checkpoint_minutes", "0"]
         assert command.main([*words, "--evaluation.games", "2"]) == 0
-    (line,) = {line for line in capsys.readouterr().out.splitlines() if "balanced openings" in line}
-    assert names(line, ["4 random turns", "mancala evaluate"])
+    said = capsys.readouterr().out.splitlines()
+    assert "These games start after 4 random turns." in said
+    for name in ("a", "b"):
+        (line,) = {line for line in said if "balanced openings" in line and str(tmp_path / name) in line}
+        assert names(line, ["mancala evaluate", "final.zip"])
     found = compare_runs([tmp_path / "a", tmp_path / "b"], games=2, results=tmp_path / "games.jsonl")
     (group,) = found.groups  # they differ only in their seeds
     assert [one.steps for one in group.runs[0].progress if one.measured.measure == "mean_regret"] == [

@@ -28,7 +28,7 @@ from mancala_env.benchmark.results import RESULTS, Results
 from mancala_env.benchmark.scoring import regret_of_random, scoring_of
 from mancala_env.benchmark.summary import BenchmarkSummary
 from mancala_env.benchmark.tasks import TASKS
-from mancala_env.errors import MancalaError
+from mancala_env.errors import InvalidArgument, MancalaError
 from mancala_env.evaluation.results_file import InvalidResults
 from mancala_env.solver import positions
 
@@ -460,6 +460,12 @@ def test_an_entry_that_takes_part_in_none_of_the_tasks_is_refused(tmp_path):
         plan_of([entry], tmp_path, tasks=["board"])
     with raises(InvalidEntry, "own"):
         plan_of([entry, entry], tmp_path)
+
+
+def test_two_rulesets_of_one_name_are_refused(tmp_path):
+    mine = [{"like": "leyla", "name": "mine", "row_width": width} for width in (4, 5)]
+    with raises(InvalidArgument, "rulesets", "mine"):
+        plan_of([entry_of(tmp_path, HONEST)], tmp_path, rulesets=mine)
 
 
 def test_a_ruleset_without_a_ladder_or_an_unknown_anchor_is_refused():

@@ -8,6 +8,7 @@ import pytest
 from error_checks import names
 
 from mancala_env._util.command_line import MissingPackage
+from mancala_env._util.tabular import Tabular
 from mancala_env.evaluation import (
     evaluate,
     fit_ratings,
@@ -18,6 +19,26 @@ from mancala_env.evaluation import (
 )
 
 RULESET = "leyla"
+
+
+class Derived(Tabular):
+    """A table whose columns are computed."""
+
+    num_computed = 0
+
+    @property
+    def columns(self):
+        self.num_computed += 1
+        return {"number": "A number"}
+
+    def _rows(self):
+        return [[n] for n in range(100)]
+
+
+def test_columns_are_computed_once_for_all_rows():
+    table = Derived()
+    assert table.as_rows() == [{"number": n} for n in range(100)]
+    assert table.num_computed == 1
 
 
 @pytest.fixture(scope="module")

@@ -84,6 +84,16 @@ def test_the_difference_of_two_single_values_is_as_uncertain_as_they_are():
     assert low < -3 < high
 
 
+def test_a_single_value_is_as_uncertain_as_the_values_of_the_other_side():
+    rng = np.random.default_rng(3)
+    for count in (2, 5):
+        draws = [(rng.normal(3, 1, 1), rng.normal(5, 1, count)) for _ in range(1000)]
+        ends = [difference_interval(first, second, 1e-3) for first, second in draws]
+        assert np.mean([low <= -2 <= high for low, high in ends]) == pytest.approx(0.95, abs=0.02)
+        reverse = [difference_interval(second, first, 1e-3) for first, second in draws]
+        assert reverse == pytest.approx(-np.array(ends)[:, ::-1])
+
+
 def test_the_table_has_a_row_a_kind_of_interval(capsys):
     assert main(["--trials", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()

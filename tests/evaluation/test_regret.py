@@ -491,7 +491,7 @@ def test_bars_of_several_agents_stand_side_by_side_around_their_phase():
         assert bars[0].get_facecolor() == to_rgba(BARS[k])
     legend = axes.get_legend()
     assert legend is not None
-    labels = [text.get_text() for text in legend.get_texts()]
+    labels = [text.get_text().replace("\n", " ") for text in legend.get_texts()]  # long ones are wrapped
     assert labels == ["greedy", "b", "…gent with a very long name.zip"[:1] + others[2].agent[-27:]]
     assert axes.get_xlim() == pytest.approx((-0.6, num_phases - 0.4))
     assert axes.get_xticks().tolist() == list(range(num_phases))

@@ -1,6 +1,7 @@
 """`mancala train --seeds`: a run per seed, resumed by the same command, and the means of their results."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,10 @@ from error_checks import names, raises
 
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training import run as command
-from mancala_env.training.config import CONFIGS, InvalidConfig, read_config
+from mancala_env.training.config import CONFIGS, InvalidConfig, TrainConfig, read_config
 from mancala_env.training.run_folder import RunFolderError
 from mancala_env.training.run_results import Measured, mean_of, means_of, read_run, stem
-from mancala_env.training.seeds import seeds_of, take_seeds
+from mancala_env.training.seeds import check_same_settings, seeds_of, take_seeds
 
 
 @pytest.mark.parametrize(
@@ -55,18 +56,30 @@ def test_means_are_over_what_all_runs_have():
         [Measured("mean_regret", "", 2.0, 1.5, 2.5), Measured("win_rate", "random", 0.75, 0.7, 0.8)],
         [Measured("win_rate", "random", 0.85, 0.8, 0.9), Measured("win_rate", "greedy", 0.5, 0.4, 0.6)],
     ]
-    (mean,) = means_of(runs, 96.0)
+    (mean,) = means_of(runs)
     assert (mean.measure, mean.against) == ("win_rate", "random")
     assert mean.value == pytest.approx(0.8)
     assert 0 <= mean.low < 0.75 < 0.85 < mean.high <= 1
-    assert mean_of(runs[0][:1], 96.0) == runs[0][0]
+    assert mean_of(runs[0][:1]) == runs[0][0]
 
 
 def test_equal_runs_have_an_interval_of_the_error_of_their_measurements():
     equal = [Measured("mean_regret", "", 2.0, 1.5, 2.5)] * 4
-    mean = mean_of(equal, 96.0)
+    mean = mean_of(equal)
     error = 0.5 / 1.96
     assert mean.high - 2 == pytest.approx(3.18 * np.sqrt(2 / 5) * error / 2, rel=0.01)
+
+
+@pytest.mark.parametrize("ruleset", ["leyla", {"like": "leyla", "row_width": 5}])
+def test_a_folder_with_other_settings_is_refused(ruleset, tmp_path):
+    config = TrainConfig(ruleset=ruleset, name="a-seed-1", folder=str(tmp_path), minutes=1.0)
+    (tmp_path / "a-seed-1").mkdir()
+    (tmp_path / "a-seed-1" / "config.yaml").write_text(config.to_yaml())
+    check_same_settings(replace(config, minutes=2.0))
+    with raises(InvalidConfig, tmp_path / "a-seed-1", "threads", 1, 2):
+        check_same_settings(replace(config, threads=2))
+    with raises(InvalidConfig, tmp_path / "a-seed-1", "gabata_i"):
+        check_same_settings(replace(config, ruleset="gabata_i"))
 
 
 def test_what_is_not_the_folder_of_a_run_is_named(tmp_path):
@@ -90,7 +103,7 @@ def test_runs_of_several_seeds_resume_and_end_with_a_table(tmp_path: Path, capsy
     runs = [read_run(tmp_path / f"tiny-seed-{seed}") for seed in (1, 2)]
     assert [run.seed for run in runs] == [1, 2]
     assert runs[0].settings == runs[1].settings
-    (mean,) = [one for one in means_of([run.final() for run in runs], 96.0) if one.measure == "mean_regret"]
+    (mean,) = [one for one in means_of([run.final() for run in runs]) if one.measure == "mean_regret"]
     assert f"{mean.value:.2f}" in said
     assert "after 4 random turns" in said
     assert f'mancala compare "{tmp_path}/tiny-seed-*"' in said
