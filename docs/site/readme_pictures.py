@@ -26,9 +26,10 @@ from mancala_env.solver import ILLEGAL, positions
 FOLDER = ROOT / "docs" / "img"
 _RULESET = "layli_goobalay"  # in motion
 _VALUED = "leyla_gobale_ii"  # with exact values
-_CURVE = FOLDER / "learning.json"
+LEARNING = FOLDER / "learning.json"
 _KIND = "lines"  # the observation of the README's agent
-_STEPS, _POINTS, _SEEDS = 200_000, 12, (1, 2)
+_GAMES, _TURNS = 256, 32  # games side by side, and their steps between two updates
+_PARTS, _UPDATES, _SEEDS = 12, 3, (1, 2)  # a point of the curve after each part, which has some updates
 # Agents to compare with. The regret of perfect play is 0.
 _LINES = ("greedy", "minimax:2", "minimax:4", "trained")
 
@@ -63,12 +64,13 @@ def train(seed: int) -> list[tuple[int, float]]:
     from sb3_contrib import MaskablePPO
 
     options: dict[str, Any] = {"opponent": "greedy", "observation": _KIND, "flatten": True}
-    env = MancalaVecEnv(256, _RULESET, seed=seed, **options)
-    model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=1024, gamma=1.0, device="cpu", seed=seed)
+    env = MancalaVecEnv(_GAMES, _RULESET, seed=seed, **options)
+    settings: dict[str, Any] = {"n_steps": _TURNS, "batch_size": 1024, "gamma": 1.0, "device": "cpu"}
+    model = MaskablePPO("MlpPolicy", env, seed=seed, **settings)
     points = []
-    for part in range(_POINTS + 1):
+    for part in range(_PARTS + 1):
         if part:
-            model.learn(_STEPS // _POINTS, reset_num_timesteps=False)
+            model.learn(_UPDATES * _TURNS * _GAMES, reset_num_timesteps=False)
         agent = agents.from_policy(model, _RULESET, observation=_KIND)
         points.append((model.num_timesteps, regret_of(agent)))
     return points
@@ -85,25 +87,27 @@ def measure_curve() -> None:
         "seeds": _SEEDS,
         "steps": [steps for steps, _ in runs[0]],
         "regret": [[regret for _, regret in run] for run in runs],
-        "lines": {spec: regret_of(spec) for spec in _LINES} | {"perfect": 0},
+        "lines": {spec: regret_of(agents.make(spec, _RULESET, seed=1)) for spec in _LINES} | {"perfect": 0},
     }
-    _CURVE.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    LEARNING.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 def draw_curve() -> None:
     """Draw the stored learning curve: the mean of the runs, their range, and the agents to compare with."""
-    figures = json.loads(_CURVE.read_text(encoding="utf-8"))
+    figures = json.loads(LEARNING.read_text(encoding="utf-8"))
     steps, regret = figures["steps"], np.array(figures["regret"])
+    mean, last = regret.mean(axis=0), steps[-1]
     axes = new_axes(7.5, 3.4)
     axes.fill_between(steps, regret.min(axis=0), regret.max(axis=0), color=ASKED, alpha=0.15, linewidth=0)
-    axes.plot(steps, regret.mean(axis=0), color=ASKED, linewidth=2.2, marker="o", markersize=4)
-    style: Any = {"textcoords": "offset points", "fontsize": 9, "va": "center", "color": INK}
-    axes.annotate("MaskablePPO", (steps[-1], regret.mean(axis=0)[-1]), (8, 0), **(style | {"color": ASKED}))
+    axes.plot(steps, mean, color=ASKED, linewidth=2.2, marker="o", markersize=4)
+    style: Any = {"textcoords": "offset points", "fontsize": 9, "color": INK}
+    above = style | {"color": ASKED, "ha": "right", "weight": "bold"}
+    axes.annotate("MaskablePPO", (last, mean[-1]), (-8, -14), **above)
     for label, height in figures["lines"].items():
         axes.axhline(height, color=ANCHOR, linestyle="--", linewidth=1)
-        axes.annotate(label, (steps[-1], height), (90, 0), **style)
-    finish(axes, "seeds that an average move loses against perfect play", (-0.2, None))
-    axes.set_xlim(0, steps[-1])
+        axes.annotate(label, (last, height), (8, 0), va="center", **style)
+    finish(axes, "regret: seeds that an average move loses", (-0.3, None))
+    axes.set_xlim(0, last)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     figure_of(axes).savefig(FOLDER / "learning.png", dpi=130)
