@@ -161,6 +161,18 @@ def test_pictures_of_the_readme_are_as_they_are_drawn_today(name: str) -> None:
     assert len(drawn) < 100_000
 
 
+def test_the_curve_of_the_readme_is_between_the_lines_that_it_names() -> None:
+    figures = json.loads(readme_pictures.LEARNING.read_text(encoding="utf-8"))
+    last = sum(run[-1] for run in figures["regret"]) / len(figures["seeds"])
+    assert figures["lines"]["minimax:4"] < last < figures["lines"]["minimax:2"]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "between minimax:2 and minimax:4](docs/img/learning.png)" in readme
+    steps = re.search(r"\.learn\(([\d_]+)\)", readme)
+    assert steps is not None
+    assert int(steps[1]) == pytest.approx(figures["steps"][-1], rel=0.05)
+    assert f'observation="{figures["observation"]}", flatten=True' in readme
+
+
 def test_the_reference_names_only_modules_that_there_are() -> None:
     named = [module for chapter in reference_pages.CHAPTERS.values() for module in chapter.modules]
     assert len(named) == len(set(named))
