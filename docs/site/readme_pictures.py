@@ -29,7 +29,7 @@ _VALUED = "leyla_gobale_ii"  # with exact values
 LEARNING = FOLDER / "learning.json"
 _KIND = "lines"  # the observation of the README's agent
 _GAMES, _TURNS = 256, 32  # games side by side, and their steps between two updates
-_PARTS, _UPDATES, _SEEDS = 12, 3, (1, 2)  # a point of the curve after each part, which has some updates
+_PARTS, _UPDATES, _SEEDS = 12, 3, (1, 2, 3)  # a point of the curve after each part, which has some updates
 # Agents to compare with. The regret of perfect play is 0.
 _LINES = ("greedy", "minimax:2", "minimax:4", "trained")
 
@@ -65,8 +65,8 @@ def train(seed: int) -> list[tuple[int, float]]:
 
     options: dict[str, Any] = {"opponent": "greedy", "observation": _KIND, "flatten": True}
     env = MancalaVecEnv(_GAMES, _RULESET, seed=seed, **options)
-    settings: dict[str, Any] = {"n_steps": _TURNS, "batch_size": 1024, "gamma": 1.0, "device": "cpu"}
-    model = MaskablePPO("MlpPolicy", env, seed=seed, **settings)
+    settings: dict[str, Any] = {"n_steps": _TURNS, "batch_size": 1024, "n_epochs": 4, "gamma": 1.0}
+    model = MaskablePPO("MlpPolicy", env, device="cpu", seed=seed, **settings)
     points = []
     for part in range(_PARTS + 1):
         if part:
