@@ -65,11 +65,12 @@ site: docs  ## build the documentation and the browser page into docs/_build/htm
 wasm: setup  ## build mancala.wasm from the kernels; needs lld (apt-get) or ziglang (pip)
 	$(BIN)/python -m tools.build_wasm.build
 
-lint: setup  ## ruff, pyright, import-linter, zizmor (workflows)
+lint: setup  ## ruff, pyright, import-linter, codespell (spelling), zizmor (workflows)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+	$(BIN)/codespell
 	$(BIN)/zizmor --offline --quiet .github/workflows
 
 format: setup  ## format the sources with ruff

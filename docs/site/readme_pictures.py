@@ -1,27 +1,37 @@
 """Draw the pictures of README.md into docs/img.
 
-python docs/site/readme_pictures.py                           # the board and the turn
-python docs/site/readme_pictures.py --report RUN/report.html  # and a run's report, as a browser shows it
+python docs/site/readme_pictures.py            # the board and the turn
+python docs/site/readme_pictures.py --curve    # also train the README's agent and draw its curve
 
-The drawings are the same whenever they are made; a test says when they are stale. The report is of the run
-`mancala train --config configs/run.yaml --minutes 3 --checkpoint_minutes 0.4`.
+A test says when the board or the turn is stale. The curve takes some minutes; its figures are in
+docs/img/learning.json.
 """
 
-import shutil
+import json
 import sys
-from pathlib import Path
+from datetime import date
+from typing import Any
 
 import numpy as np
 from pages import ROOT
 from ruleset_pages import turn_to_show
 
-from mancala_env import Position, rulesets
+from mancala_env import Position, agents, rulesets
 from mancala_env._util.command_line import Parser, in_one_line
+from mancala_env.envs.sb3 import MancalaVecEnv
+from mancala_env.evaluation import measure_regret
+from mancala_env.evaluation.plots import ANCHOR, ASKED, INK, figure_of, finish, new_axes
 from mancala_env.solver import ILLEGAL, positions
 
 FOLDER = ROOT / "docs" / "img"
 _RULESET = "layli_goobalay"  # in motion
 _VALUED = "leyla_gobale_ii"  # with exact values
+LEARNING = FOLDER / "learning.json"
+_KIND = "lines"  # the observation of the README's agent
+_GAMES, _TURNS = 256, 32  # games side by side, and their steps between two updates
+_PARTS, _UPDATES, _SEEDS = 12, 3, (1, 2, 3)  # a point of the curve after each part, which has some updates
+# Agents to compare with. The regret of perfect play is 0.
+_LINES = ("greedy", "minimax:2", "minimax:4", "trained")
 
 
 def drawings() -> dict[str, str]:
@@ -44,28 +54,76 @@ def _board_with_values() -> str:
     raise LookupError("no bundled position has two holes of each player's")
 
 
-def photograph(report: Path, picture: Path) -> None:
-    """Draw the top of a report as a browser shows it."""
-    from playwright.sync_api import sync_playwright
+def regret_of(agent: Any) -> float:
+    """Return the mean regret of an agent over the solved positions, in seeds per move."""
+    return measure_regret(agent, _RULESET).overall.mean_regret
 
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1040, "height": 1240}, device_scale_factor=1)
-        page.goto(report.resolve().as_uri())
-        page.screenshot(path=picture)
-        browser.close()
+
+def train(seed: int) -> list[tuple[int, float]]:
+    """Train as the README does, and return environment steps and regret of evenly spaced points."""
+    from sb3_contrib import MaskablePPO
+
+    options: dict[str, Any] = {"opponent": "greedy", "observation": _KIND, "flatten": True}
+    env = MancalaVecEnv(_GAMES, _RULESET, seed=seed, **options)
+    settings: dict[str, Any] = {"n_steps": _TURNS, "batch_size": 1024, "n_epochs": 4, "gamma": 1.0}
+    model = MaskablePPO("MlpPolicy", env, device="cpu", seed=seed, **settings)
+    points = []
+    for part in range(_PARTS + 1):
+        if part:
+            model.learn(_UPDATES * _TURNS * _GAMES, reset_num_timesteps=False)
+        agent = agents.from_policy(model, _RULESET, observation=_KIND)
+        points.append((model.num_timesteps, regret_of(agent)))
+    return points
+
+
+def measure_curve() -> None:
+    """Train an agent for each seed and store the figures of the learning curve."""
+    runs = [train(seed) for seed in _SEEDS]
+    figures = {
+        "command": "python docs/site/readme_pictures.py --curve",
+        "date": str(date.today()),
+        "ruleset": _RULESET,
+        "observation": _KIND,
+        "seeds": _SEEDS,
+        "steps": [steps for steps, _ in runs[0]],
+        "regret": [[regret for _, regret in run] for run in runs],
+        "lines": {spec: regret_of(agents.make(spec, _RULESET, seed=1)) for spec in _LINES} | {"perfect": 0},
+    }
+    LEARNING.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+def draw_curve() -> None:
+    """Draw the stored learning curve: the mean of the runs, their range, and the agents to compare with."""
+    figures = json.loads(LEARNING.read_text(encoding="utf-8"))
+    steps, regret = figures["steps"], np.array(figures["regret"])
+    mean, last = regret.mean(axis=0), steps[-1]
+    axes = new_axes(7.5, 3.4)
+    axes.fill_between(steps, regret.min(axis=0), regret.max(axis=0), color=ASKED, alpha=0.15, linewidth=0)
+    axes.plot(steps, mean, color=ASKED, linewidth=2.2, marker="o", markersize=4)
+    style: Any = {"textcoords": "offset points", "fontsize": 9, "color": INK}
+    above = style | {"color": ASKED, "ha": "right", "weight": "bold"}
+    axes.annotate("MaskablePPO", (last, mean[-1]), (-8, -14), **above)
+    for label, height in figures["lines"].items():
+        axes.axhline(height, color=ANCHOR, linestyle="--", linewidth=1)
+        axes.annotate(label, (last, height), (8, 0), va="center", **style)
+    finish(axes, "regret: seeds that an average move loses", (-0.3, None))
+    axes.set_xlim(0, last)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    figure_of(axes).savefig(FOLDER / "learning.png", dpi=130)
 
 
 @in_one_line("readme_pictures.py")
 def main() -> int:
     """Read the command line and draw."""
     parser = Parser(prog="readme_pictures.py", description="Draw the pictures of README.md.")
-    parser.add_argument("--report", type=Path, help="report.html of a run, to draw that too")
+    parser.add_argument("--curve", action="store_true", help="train and draw the learning curve too")
     options = parser.parse_args()
     for name, drawing in drawings().items():
         (FOLDER / name).write_text(drawing + "\n", encoding="utf-8")
-    if options.report:
-        photograph(options.report, FOLDER / "report.png")
+    if options.curve:
+        measure_curve()
+        draw_curve()
     return 0
 
 

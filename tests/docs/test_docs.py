@@ -29,7 +29,10 @@ HEAVY = {
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 # Optional libraries that a page connects to. A block that imports a missing one is skipped.
 _OPTIONAL = re.compile(r"^(?:import|from) .*\b(ray|open_spiel)\b", re.MULTILINE)
-_LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
+# Pages whose code takes more than three seconds.
+_SLOW = {"docs/guides/cluster.md", "docs/guides/environments.md", "docs/guides/libraries.md"}
+_FENCES = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]*)(#[^)\s]*)?\)")
 
 
 def is_runnable(block):
@@ -41,15 +44,25 @@ def page_id(path):
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def marked_slow(page):
+    return pytest.param(page, marks=pytest.mark.slow) if page_id(page) in _SLOW else page
+
+
+WITH_CODE = [marked_slow(page) for page in PAGES if _BLOCK.search(page.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=page_id)
 def test_python_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
-    """Run the code blocks of a page in order in one namespace. Blocks with prompts are doctests."""
+    """Run the code blocks of a page in order in one namespace. Blocks with prompts are doctests.
+
+    A training of 1,000 environment steps or more is shortened.
+    """
     monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")
     names = {"__name__": "__main__"}
     for match in _BLOCK.finditer(text):
         block, line = match.group(1), text.count("\n", 0, match.start()) + 1
+        block = re.sub(r"\.learn\([\d_]{5,}", ".learn(1_024", block)
         where = f"{page_id(page)}:{line}"
         if not is_runnable(block):
             continue
@@ -66,11 +79,41 @@ def test_python_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
                 exec(compile("\n" * line + block, str(page), "exec"), names)
 
 
+def anchors_of(page):
+    """Return the anchors of a Markdown page, as GitHub makes them of its headings."""
+    text, found = _FENCES.sub("", page.read_text(encoding="utf-8")), []
+    for heading in re.findall(r"^#+ +(.+?)\s*$", text, re.MULTILINE):
+        shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        anchor = re.sub(r"[^\w\- ]", "", shown).replace(" ", "-")
+        found.append(f"{anchor}-{found.count(anchor)}" if anchor in found else anchor)
+    return {*found, *re.findall(r'\b(?:id|name)="([^"]+)"', text)}
+
+
+def broken_links(page):
+    """Return the links of a Markdown page to files and headings that do not exist."""
+    for target, fragment in _LINK.findall(_FENCES.sub("", page.read_text(encoding="utf-8"))):
+        if "://" in target or target.startswith("mailto:"):
+            continue
+        to = page.parent / target if target else page
+        is_missing = not to.exists()
+        if is_missing or (fragment and to.suffix == ".md" and fragment[1:] not in anchors_of(to)):
+            yield target + fragment
+
+
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
-def test_links_lead_to_files(page):
-    for target, _ in _LINK.findall(page.read_text(encoding="utf-8")):
-        if "://" not in target and not target.startswith("mailto:"):
-            assert (page.parent / target).exists(), target
+def test_links_lead_to_files_and_headings(page):
+    assert list(broken_links(page)) == []
+
+
+def test_a_broken_link_is_found(tmp_path):
+    page = tmp_path / "a.md"
+    page.write_text(
+        "# One `two`: 3.5\n## Twice\n## Twice\n```text\n[code](none.md)\n# no heading\n```\n"
+        "[1](#one-two-35) [2](#twice-1) [3](a.md#twice) [4](https://example.org/none.md)\n"
+        "[5](#twice-2) [6](a.md#no-heading) [7](none.md) [8](none.md#twice)\n",
+        encoding="utf-8",
+    )
+    assert list(broken_links(page)) == ["#twice-2", "a.md#no-heading", "none.md", "none.md#twice"]
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -140,6 +140,18 @@ def test_pictures_of_the_readme_are_as_they_are_drawn_today(name: str) -> None:
     assert len(drawn) < 100_000
 
 
+def test_the_curve_of_the_readme_is_between_the_lines_that_it_names() -> None:
+    figures = json.loads(readme_pictures.LEARNING.read_text(encoding="utf-8"))
+    last = sum(run[-1] for run in figures["regret"]) / len(figures["seeds"])
+    assert figures["lines"]["minimax:4"] < last < figures["lines"]["minimax:2"]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "between minimax:2 and minimax:4](docs/img/learning.png)" in readme
+    steps = re.search(r"\.learn\(([\d_]+)\)", readme)
+    assert steps is not None
+    assert int(steps[1]) == pytest.approx(figures["steps"][-1], rel=0.05)
+    assert f'observation="{figures["observation"]}", flatten=True' in readme
+
+
 def test_links_to_nowhere_are_found(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(
         '<a href="b.html#here">1</a><a href="b.html#there">2</a><img src="c.png">', encoding="utf-8"

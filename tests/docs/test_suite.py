@@ -1,4 +1,4 @@
-"""The rules of CONTRIBUTING.md for tests."""
+"""The rules of CONTRIBUTING.md for tests and releases."""
 
 import ast
 import re
@@ -7,6 +7,8 @@ from pathlib import Path
 import pages
 import pytest
 from error_checks import names, raises
+
+from mancala_env import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
@@ -40,6 +42,18 @@ def test_no_test_imports_another(path: Path) -> None:
 def test_paths_of_tests_in_the_documentation_exist(path: Path) -> None:
     named = set(_PATH.findall(path.read_text(encoding="utf-8")))
     assert not {name for name in named if not (ROOT / name).exists()}
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("CITATION.cff", "version: {}"),
+        ("README.md", "  version = {{{}}},"),
+        ("CHANGELOG.md", "## {}"),
+    ],
+)
+def test_the_version_is_the_same_everywhere(file: str, line: str) -> None:
+    assert line.format(__version__) in (ROOT / file).read_text(encoding="utf-8").splitlines()
 
 
 @pytest.mark.parametrize(
