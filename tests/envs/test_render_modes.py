@@ -405,7 +405,7 @@ def test_a_missing_extra_is_named(mode, module, extra, monkeypatch):
     there = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == module else there(name))
     for make in (leyla_v0.env, MancalaEnv, MancalaVectorEnv):
-        with raises(ImportError, f".[{extra}]"):
+        with raises(ImportError, f"[{extra}]"):
             make(render_mode=mode)
         make(render_mode="svg")
     if mode == "rgb_array" and there("stable_baselines3"):  # SB3 asks for the mode and works without it

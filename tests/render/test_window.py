@@ -103,7 +103,7 @@ def test_without_a_display_the_message_says_what_to_do(monkeypatch):
 
 def test_a_missing_pygame_is_named(window, monkeypatch):
     monkeypatch.setattr("mancala_env.render.window.find_spec", lambda name: None)
-    with raises(ImportError, ".[window]"):
+    with raises(ImportError, "[window]"):
         window.show(PICTURE)
 
 

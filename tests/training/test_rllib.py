@@ -168,7 +168,7 @@ def test_without_ray_the_error_names_the_command(
 ) -> None:
     monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, missing, None)
-    with raises(ImportError, ".[ray]"):
+    with raises(ImportError, "[ray]"):
         importlib.import_module(module)
 
 
