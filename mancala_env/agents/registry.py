@@ -428,5 +428,5 @@ def make(
     parsed = parsed.on(ruleset)
     agent = built(ruleset, *parsed._parts, spec=str(spec), seed=seed, num_threads=num_threads)
     agent.filed_as = parsed.identity
-    agent.is_from_spec = True
+    agent.is_from_spec = agent.is_identified = True
     return agent
