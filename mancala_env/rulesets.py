@@ -66,6 +66,32 @@ REQUIREMENTS = (
 """Rule options that cannot be combined freely."""
 
 
+def _broken_requirement(options: Mapping[str, Any]) -> Requirement | None:
+    """Return the first requirement that rule options break, or None."""
+    return next(
+        (
+            each
+            for each in REQUIREMENTS
+            if options[each.option] == each.value and options[each.needs] not in each.allowed
+        ),
+        None,
+    )
+
+
+def _remedy(error: InvalidRuleset, options: Mapping[str, Any], given: Mapping[str, Any], like: str) -> str:
+    """Return the end of an error: keys that came from `like`, and values that mend a broken requirement."""
+    broken = _broken_requirement(options)
+    if broken is None or not str(error).startswith(str(broken)):
+        return ""
+    option, needs = broken.option, broken.needs
+    others = [value for value in CHOICES[option] if _broken_requirement({**options, option: value}) is None]
+    ways = [f"{needs}: {value}" for value in broken.allowed]
+    ways += [f"{option}: {str(value).lower()}" for value in others]
+    inherited = [f"{key}: {str(options[key]).lower()}" for key in (option, needs) if key not in given]
+    origin = f"{' and '.join(inherited)} came from like: {like}; " if like and inherited else ""
+    return f"; {origin}write {', '.join(ways[:-1])} or {ways[-1]}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Ruleset:
     """The rules of one game: board, captures, end of a round, setup of the next round.
@@ -118,10 +144,10 @@ class Ruleset:
 
     def __post_init__(self) -> None:
         self._check_ranges()
-        for each in REQUIREMENTS:
-            found = getattr(self, each.needs)
-            if getattr(self, each.option) == each.value and found not in each.allowed:
-                raise InvalidRuleset(f"{each}, not {each.needs}={found!r}: {each.reason}")
+        if (broken := _broken_requirement(self.options)) is not None:
+            raise InvalidRuleset(
+                f"{broken}, not {broken.needs}={getattr(self, broken.needs)!r}: {broken.reason}"
+            )
         self._check_name()
 
     @property
@@ -479,7 +505,11 @@ def _from_mapping(options: Mapping[str, Any], default_name: str = "") -> Ruleset
     if "like" in options:
         told = " and ".join(f"{key} {value}" for key, value in changed.items() if key not in _WORDS)
         words["title"] = f"{base.title} with {told}" if told else base.title
-    made = replace(base, **(words | {"name": "custom"} | given))
+    try:
+        made = replace(base, **(words | {"name": "custom"} | given))
+    except InvalidRuleset as error:
+        options_of = {**base.options, **given}
+        raise InvalidRuleset(f"{error}{_remedy(error, options_of, given, options.get('like', ''))}") from None
     if "name" not in given:
         made = replace(made, name=default_name or f"{base.name}_{made.options_hash[:8]}")
     if not re.fullmatch(r"\w[\w.-]*", made.name):

@@ -53,7 +53,8 @@ def _draw_by_probabilities(policy: Any) -> Draw:
 def _seeded(model: Any, rng: np.random.Generator) -> Iterator[None]:
     """Seed the generators that a model may draw from, and restore them afterwards."""
     seed = int(rng.integers(2**32))
-    torch, space = sys.modules.get("torch"), getattr(model, "action_space", None)
+    torch = sys.modules.get("torch")
+    space: Any = getattr(model, "action_space", None)
     has_generator = hasattr(space, "_np_random")
     # DQN explores with NumPy's global generator, and with that of the action space.
     numpy_state, of_space = np.random.get_state(), getattr(space, "_np_random", None)  # noqa: NPY002

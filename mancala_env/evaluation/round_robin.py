@@ -115,8 +115,8 @@ def _check_identified(pairings: Sequence[tuple[Entrant, Entrant]], results: str 
     for one in itertools.chain(*pairings):
         if not one.agent.is_identified:
             raise InvalidMatch(
-                f"results={str(results)!r} cannot store results of {one.name}, which has no name of its own; "
-                "give it one that changes with it, as in from_function(..., name='first-1')"
+                f"results={str(results)!r} cannot store results of {one.name}, which has no chosen name; "
+                "choose one that changes with the agent, as in from_function(..., name='first-1')"
             )
 
 

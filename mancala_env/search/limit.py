@@ -34,8 +34,8 @@ class Limit:
             about 200 turns.
 
     Raises:
-        InvalidArgument: A number has no name or is out of range, no limit is given, or both depth and
-            simulations are.
+        InvalidArgument: A number is given without its name or is out of range, no limit is given, or both
+            depth and simulations are.
     """
 
     seconds: float | None = None
