@@ -250,7 +250,13 @@ class MancalaVecEnv(GamesVecEnv):
         return int(self._duel.seats[b]) if name == "seat" else self.position(b)
 
     def position(self, b: int) -> Position:
-        """Return a copy of the position of game b."""
+        """Return a copy of the position of game b.
+
+        Raises:
+            ResetNeeded: :meth:`reset` was not called.
+        """
+        if not self._is_reset:
+            raise ResetNeeded("there is no position before reset()")
         return Position.from_games(self.ruleset, self._duel.games, b)
 
     def get_images(self) -> list[np.ndarray]:

@@ -129,7 +129,7 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
 
 
 def _other_openings(config: TrainConfig) -> str:
-    """Return from which openings `mancala evaluate` plays, and whether they are others than those of a run."""
+    """Return from which openings `mancala evaluate` plays, and whether those of a run differ."""
     openings = openings_to_evaluate(None, config.game, None)
     words = f"From {openings_in_words(*openings)}"
     is_same = openings == openings_to_evaluate(None, config.game, config.evaluation.opening_turns)

@@ -92,6 +92,9 @@ def test_a_run_carries_its_rules(file, capfd):
     env = eval(call, {"gymnasium": gymnasium})
     assert env.action_space.n == 4
     assert "mean regret" in said
+    assert "mancala evaluate" in said
+    assert "balanced" not in said
+    assert "win rates differ" not in said
     assert agents.make(checkpoint, "runs/mine/ruleset.yaml").ruleset == MINE
     kind, command = made_by(read_identity(checkpoint))
     assert kind == "command"
