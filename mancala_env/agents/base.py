@@ -49,7 +49,7 @@ class Agent(ABC):
     is_from_spec = False
     """Whether :func:`make` makes the same agent from `spec` again."""
     is_identified = True
-    """Whether `entrant` identifies the agent; False for a function whose name nobody chose."""
+    """Whether `entrant` identifies the agent; False for a function without a chosen name."""
     _given_seeds: np.ndarray | None = None
 
     def __init__(

@@ -151,8 +151,8 @@ class NamedAgentOptions(TypedDict, total=False):
 
     Attributes:
         name: Name in tables, and key of the agent's results. Choose a new name when you change the function,
-            the network or the limit. By default the name of the function, or of the model's class. Results
-            of a function are stored only under a name that you give.
+            the network or the limit. By default the name of the function, or of the model's class. A results
+            file takes a function only under a name that you give.
         seed: Random seed of the agent's own draws, also those of a model of :func:`from_policy`; None: from
             the operating system. Seed the draws of your function yourself.
         num_threads: CPU threads, including those of torch; None: all cores of this process.

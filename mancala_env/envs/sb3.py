@@ -256,7 +256,7 @@ class MancalaVecEnv(GamesVecEnv):
             ResetNeeded: :meth:`reset` was not called.
         """
         if not self._is_reset:
-            raise ResetNeeded("there is no position before reset()")
+            raise ResetNeeded("no game has started; call reset()")
         return Position.from_games(self.ruleset, self._duel.games, b)
 
     def get_images(self) -> list[np.ndarray]:

@@ -111,12 +111,12 @@ def check_distinct(entrants: Sequence[Entrant]) -> None:
 
 
 def _check_identified(pairings: Sequence[tuple[Entrant, Entrant]], results: str | Path) -> None:
-    """Raise InvalidMatch if results of an agent would be stored under a name that nobody chose."""
+    """Raise InvalidMatch if results of an agent would be stored under a default name."""
     for one in itertools.chain(*pairings):
         if not one.agent.is_identified:
             raise InvalidMatch(
-                f"results={str(results)!r} cannot store results of {one.name}, which has no chosen name; "
-                "choose one that changes with the agent, as in from_function(..., name='first-1')"
+                f"results={str(results)!r} cannot store results of {one.name}, which has a default name; "
+                "give it a name that changes with it, such as name='first-1'"
             )
 
 
