@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
+from mancala_env._rule_requirements import REQUIREMENTS as REQUIREMENTS
+from mancala_env._rule_requirements import broken_requirement, remedy
 from mancala_env.errors import InvalidRuleset, did_you_mean
 
 Direction = Literal["anticlockwise", "clockwise"]
@@ -27,43 +29,6 @@ STALL_LIMIT = 50
 """A round ends after this many turns in a row without a change in the number of free seeds (RULES 4)."""
 MAX_TOTAL_SEEDS = 255
 """Most seeds of a game: a hole is one byte of the engine's board."""
-
-
-class Requirement(NamedTuple):
-    """A value of a rule option that needs one of the `allowed` values of another option, and the reason."""
-
-    option: str
-    value: str | bool
-    needs: str
-    allowed: tuple[str | int, ...]
-    reason: str
-
-    def __str__(self) -> str:
-        allowed = " or ".join(map(repr, self.allowed))
-        return f"{self.option}={self.value!r} needs {self.needs}={allowed}"
-
-
-_OPPOSITE = "the other landings act on the opposite hole, which must lie in the other player's row"
-_PASSES = "a player with little territory is often without a legal hole and passes"
-_FILLED = "the match fills holes with four seeds (Pankhurst 1971)"
-_STUCK = "on a small board the opening can leave the other player without a legal hole"
-REQUIREMENTS = (
-    Requirement("match", "territory", "landing", ("weg",), _OPPOSITE),
-    Requirement("match", "territory", "round_end", ("both_stuck",), _PASSES),
-    Requirement("match", "territory", "seeds_per_hole", (4,), _FILLED),
-    Requirement("match", "loan", "seeds_per_hole", (4,), _FILLED),
-    Requirement("opening", "eights", "landing", ("weg",), "it makes a weg (Pankhurst 1971: 177)"),
-    Requirement("opening", "eights", "direction", ("anticlockwise",), "so the source describes it"),
-    Requirement("opening", "eights", "match", ("single", "territory"), "it needs equal numbers in all holes"),
-    Requirement("opening", "eights", "round_end", ("both_stuck",), _STUCK),
-    Requirement("opening", "rightmost", "match", ("single",), "the rule is known from single rounds"),
-    Requirement("captures_last", False, "landing", ("uur",), "the option is about captures of this landing"),
-    Requirement("owns_on", "either", "landing", ("weg",), "the option is about this landing"),
-    Requirement(
-        "ransoms_empty", False, "landing", ("pair", "weg"), "a turn that ends in an uur takes nothing"
-    ),
-)
-"""Rule options that cannot be combined freely."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,10 +83,10 @@ class Ruleset:
 
     def __post_init__(self) -> None:
         self._check_ranges()
-        for each in REQUIREMENTS:
-            found = getattr(self, each.needs)
-            if getattr(self, each.option) == each.value and found not in each.allowed:
-                raise InvalidRuleset(f"{each}, not {each.needs}={found!r}: {each.reason}")
+        if (broken := broken_requirement(self.options)) is not None:
+            raise InvalidRuleset(
+                f"{broken}, not {broken.needs}={getattr(self, broken.needs)!r}: {broken.reason}"
+            )
         self._check_name()
 
     @property
@@ -479,7 +444,13 @@ def _from_mapping(options: Mapping[str, Any], default_name: str = "") -> Ruleset
     if "like" in options:
         told = " and ".join(f"{key} {value}" for key, value in changed.items() if key not in _WORDS)
         words["title"] = f"{base.title} with {told}" if told else base.title
-    made = replace(base, **(words | {"name": "custom"} | given))
+    try:
+        made = replace(base, **(words | {"name": "custom"} | given))
+    except InvalidRuleset as error:
+        options_of = {**base.options, **given}
+        raise InvalidRuleset(
+            f"{error}{remedy(str(error), options_of, CHOICES, given, options.get('like', ''))}"
+        ) from None
     if "name" not in given:
         made = replace(made, name=default_name or f"{base.name}_{made.options_hash[:8]}")
     if not re.fullmatch(r"\w[\w.-]*", made.name):

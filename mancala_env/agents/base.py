@@ -48,6 +48,8 @@ class Agent(ABC):
 
     is_from_spec = False
     """Whether :func:`make` makes the same agent from `spec` again."""
+    is_identified = True
+    """Whether `entrant` identifies the agent; False for a function without a chosen name."""
     _given_seeds: np.ndarray | None = None
 
     def __init__(

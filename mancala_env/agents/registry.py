@@ -25,7 +25,7 @@ from mancala_env._util.package_data import bundled_file_for_options, rulesets_wi
 from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents.base import Agent, InvalidSpec
 from mancala_env.errors import InvalidArgument, did_you_mean
-from mancala_env.rulesets import Ruleset, RulesetLike, lookup
+from mancala_env.rulesets import Ruleset, RulesetLike, lookup, names
 from mancala_env.search.limit import MOST_SIMULATIONS, MOST_TURNS, Limit
 
 _SECONDS = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)s")
@@ -230,8 +230,12 @@ class Spec:
             is_path = False
         if is_path:
             return cls(_CHECKPOINT, checkpoint=text)
-        names = [kind for kind in _KINDS if kind != _CHECKPOINT]
-        hint = did_you_mean(text.partition(":")[0], names)
+        if text in names():
+            raise InvalidSpec(
+                f"{text!r} is a ruleset, not an agent; on a command line, write --ruleset {text}"
+            )
+        kinds = [kind for kind in _KINDS if kind != _CHECKPOINT]
+        hint = did_you_mean(text.partition(":")[0], kinds)
         raise InvalidSpec(f"unknown agent, or missing file: {text!r}{hint}; specs: {'; '.join(spec_forms())}")
 
     def __str__(self) -> str:
@@ -428,5 +432,5 @@ def make(
     parsed = parsed.on(ruleset)
     agent = built(ruleset, *parsed._parts, spec=str(spec), seed=seed, num_threads=num_threads)
     agent.filed_as = parsed.identity
-    agent.is_from_spec = True
+    agent.is_from_spec = agent.is_identified = True
     return agent

@@ -25,6 +25,7 @@ import numpy as np
 
 from mancala_env._util.checks import is_whole, one_of, refuse_swapped, truth, whole_actions
 from mancala_env.agents.base import Agent, AgentSettings, InvalidSpec
+from mancala_env.agents.policy_draws import draw_of
 from mancala_env.agents.registry import kind_named, maker_hint
 from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.engine.episode import Rounds
@@ -149,10 +150,11 @@ class NamedAgentOptions(TypedDict, total=False):
     """Keyword arguments of every agent of yours.
 
     Attributes:
-        name: Name in tables, and key of the agent's results. Choose a new name when you change the function.
-            By default the name of the function, or of the model's class.
-        seed: Random seed of the agent's own draws; None: from the operating system. Seed the draws of your
-            function or model yourself.
+        name: Name in tables, and key of the agent's results. Choose a new name when you change the function,
+            the network or the limit. By default the name of the function, or of the model's class. A results
+            file takes a function only under a name that you give.
+        seed: Random seed of the agent's own draws, also those of a model of :func:`from_policy`; None: from
+            the operating system. Seed the draws of your function yourself.
         num_threads: CPU threads, including those of torch; None: all cores of this process.
     """
 
@@ -206,12 +208,17 @@ def from_function(
         )
     settings: dict[str, Any] = dict(options)
     called: Any = function
-    name = settings.pop("name", None) or _name_of(function)
+    given_name = settings.pop("name", None)
+    name = given_name or _name_of(function)
+    agent: Agent
     if observation is None:
-        return FunctionAgent(ruleset, called, name, **settings)
-    return PolicyAgent(
-        ruleset, lambda seen, legal, _: called(seen, legal), name, observation, rounds, **settings
-    )
+        agent = FunctionAgent(ruleset, called, name, **settings)
+    else:
+        agent = PolicyAgent(
+            ruleset, lambda seen, legal, _: called(seen, legal), name, observation, rounds, **settings
+        )
+    agent.is_identified = bool(given_name)
+    return agent
 
 
 def _name_of(function: Any) -> str:
@@ -253,14 +260,15 @@ def from_policy(
         ruleset: Ruleset name, or a ruleset.
         observation: Observation it was trained on, as in :func:`from_function`.
         rounds: Rounds of the episodes it was trained on.
-        deterministic: Whether to play the most probable action instead of sampling one.
+        deterministic: Whether to play the most probable action instead of sampling one. The agent's seed
+            determines the samples.
         live: Whether the agent shares the model's weights, so that it changes with every training step. By
             default it plays a copy, which costs the memory of the weights and milliseconds. Optimizers,
             buffers and environments of Stable-Baselines3 are not copied.
         options: As in :func:`from_function`. Only models without masks (PPO, DQN) choose illegal actions.
 
-    The key of its results is the name and a hash of the weights. Two agents of one model, before and after
-    more training, are different entrants.
+    The key of its results is the name, a hash of the weights, and whether it draws. Two agents of one model,
+    before and after more training, are different entrants.
 
     Raises:
         InvalidArgument: The model has an unsupported type or cannot be copied, or another argument is
@@ -269,10 +277,14 @@ def from_policy(
     """
     refuse_swapped("agents.from_policy(model, ruleset)", ruleset, model)
     settings: dict[str, Any] = dict(options)
-    name = settings.pop("name", None) or type(model).__name__
+    given = settings.pop("name", None)
+    name = given or type(model).__name__
     deterministic, live = truth("deterministic", deterministic), truth("live", live)
     choose, module = _policy_of(model, deterministic, live)
     agent = PolicyAgent(ruleset, choose, name, observation, rounds, module, **settings)
+    agent.is_identified = bool(given) or module is not None
+    if not deterministic:
+        agent.filed_as = f"{agent.filed_as}:drawn"
     shape, space = agent.observer.shape, getattr(model, "observation_space", None)
     if space is not None and space.shape not in (shape, (int(np.prod(shape)),)):
         raise InvalidSpec(
@@ -324,10 +336,11 @@ def from_network(
     if not callable(evaluate):
         raise InvalidArgument(f"from_network takes a function of observations and masks, not {evaluate!r}")
     settings: dict[str, Any] = dict(options)
-    name = _checked_name(settings.pop("name", None) or _name_of(evaluate))
+    given = settings.pop("name", None)
+    name = _checked_name(given or _name_of(evaluate))
     observer = Observer(ruleset, observation, lookup(ruleset).num_actions(rounds))
     agent = NetworkAgent(observer, evaluate, limit, gumbel, margin_share, spec=name, **settings)
-    agent.filed_as = f"own:{name}"
+    agent.filed_as, agent.is_identified = f"own:{name}", bool(given)
     return agent
 
 
@@ -408,13 +421,17 @@ def _choose_by_predict(model: Any, deterministic: bool) -> Choose:
     space = getattr(model, "observation_space", None)
     normalizing = getattr(model, "_vec_normalize_env", None)  # SB3's VecNormalize, if it was trained in one
 
-    def choose(observation: np.ndarray, legal: np.ndarray, _: np.random.Generator) -> np.ndarray:
+    draw = None if deterministic else draw_of(model)
+
+    def choose(observation: np.ndarray, legal: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         if space is not None and space.shape != observation.shape[1:]:
             observation = observation.reshape(len(observation), -1)
         if normalizing is not None:
             observation = normalizing.normalize_obs(observation)
         masks = {"action_masks": legal} if takes_masks else {}
-        actions, _ = model.predict(observation, deterministic=deterministic, **masks)
+        if draw is not None:
+            return draw(observation, masks, rng)
+        actions, _ = model.predict(observation, deterministic=True, **masks)
         return np.asarray(actions)
 
     return choose

@@ -38,6 +38,8 @@ from mancala_env.training.run_results import (
 )
 
 CHECKPOINTS = 6
+FEWEST_SEEDS = 4
+"""Seeds of each group below which two groups may be disjoint by chance (p > 0.05, Mann-Whitney)."""
 _PATTERN = re.compile(r"[*?\[]")
 # Number of environment steps at which a curve of several runs is drawn.
 _POINTS = 25
@@ -369,7 +371,9 @@ def compare_runs(
     ruleset = measured[0].runs[0].run.identity.ruleset
     comparison = RunComparison(ruleset, measured, _notes(measured, ruleset))
     if not comparison.curves and checkpoints > 1:
-        comparison.notes.append("the runs saved too few checkpoints for a curve; see --checkpoint_minutes")
+        comparison.notes.append(
+            "the runs saved too few checkpoints for a curve; mancala train --checkpoint_minutes saves more"
+        )
     return comparison
 
 

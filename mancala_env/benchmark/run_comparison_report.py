@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mancala_env.benchmark.run_comparison import RunComparison
+from mancala_env.benchmark.aggregates import Estimate
+from mancala_env.benchmark.run_comparison import FEWEST_SEEDS, RunComparison
 from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.plots import draw_band, figure_of, finish, matplotlib_or_why, new_axes
 from mancala_env.evaluation.report import Table, save_report
@@ -50,6 +51,7 @@ def narrow_differences_table(comparison: RunComparison) -> Table:
 
 def differences_table(comparison: RunComparison) -> Table:
     """Return a table of the differences of each two groups."""
+    few = {group.name for group in comparison.groups if len(group.runs) < FEWEST_SEEDS}
     rows = [
         [
             one.first,
@@ -57,7 +59,7 @@ def differences_table(comparison: RunComparison) -> Table:
             one.difference.title,
             *_signed(one.difference),
             one.over,
-            "" if one.improvement is None else _probability(one.improvement),
+            _probability(one.improvement, is_known=few.isdisjoint((one.first, one.second))),
         ]
         for one in comparison.differences
     ]
@@ -70,7 +72,11 @@ def _signed(one: Measured) -> tuple[str, str]:
     return f"{'+' * (not value.startswith('-'))}{value}", interval
 
 
-def _probability(found: tuple[float, float, float]) -> str:
+def _probability(found: Estimate | None, *, is_known: bool) -> str:
+    if found is None:
+        return ""
+    if not is_known:
+        return f"n/a (needs {FEWEST_SEEDS} seeds)"
     value, low, high = (f"{each:.2f}" for each in found)
     return value if low == high else f"{value} ({low} to {high})"
 

@@ -158,7 +158,7 @@ def _print_evaluation(evaluation: "Evaluation") -> None:
         print_table(*report.differences_table(evaluation.regret_differences), title)
     notes = [evaluation.scale] if evaluation.ratings is not None else []
     trained = [spec for spec in evaluation.agents if Path(spec.rpartition(":")[2]).suffix == ".zip"]
-    if evaluation.matches and trained:
+    if evaluation.matches and trained and evaluation.opening_set == "balanced":
         notes.append(
             f"these games start from {evaluation.openings}; the win rates of mancala train differ, because "
             "its games start after random turns"

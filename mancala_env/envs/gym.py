@@ -12,6 +12,8 @@ from mancala_env.agents import Agent, AgentLike
 from mancala_env.envs.drawing import DrawnEnv, Screen, Seen, seen_of
 from mancala_env.envs.opponents import Duel
 from mancala_env.envs.options import (
+    BY_MASKS,
+    OR_ILLEGAL,
     RENDER_MODES,
     EnvOptions,
     OpponentOptions,
@@ -191,9 +193,8 @@ class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
             why = str(error)
         else:  # the rules allow the hole, but the action space lacks it
             why = f"action {action} is not one of 0 to {len(mask) - 1}"
-        if self._illegal == "raise":
-            why += ". Choose by action_masks(), or make the environment with illegal='random' or 'lose'"
-        raise IllegalMove(why)
+        in_space = is_whole(action) and 0 <= action < len(mask)
+        raise IllegalMove(f"{why}. {BY_MASKS}{OR_ILLEGAL if in_space else ''}")
 
     def _info(self) -> dict[str, Any]:
         mask = self._duel.legal_mask[0]

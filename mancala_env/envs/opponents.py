@@ -21,7 +21,7 @@ from mancala_env.engine.jit.threads import num_threads_of, run_in_slices
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, PLAYERS, SOUTH, encode
 from mancala_env.engine.turn import first_illegal
 from mancala_env.envs import kernels
-from mancala_env.envs.options import EnvOptions, starting_game
+from mancala_env.envs.options import BY_MASKS, OR_ILLEGAL, EnvOptions, starting_game
 from mancala_env.errors import IllegalMove, InvalidArgument
 
 _SEATS = {"south": SOUTH, "north": NORTH, "random": kernels.RANDOM_SEAT}
@@ -236,12 +236,15 @@ class Duel:
         wrong = np.flatnonzero(learns & ((chosen < 0) | (chosen >= self.num_actions)))
         if len(wrong):
             b = wrong[0]
-            raise IllegalMove(f"game {b}: action {chosen[b]} is not one of 0 to {self.num_actions - 1}")
+            raise IllegalMove(
+                f"game {b}: action {chosen[b]} is not one of 0 to {self.num_actions - 1}. {BY_MASKS}"
+            )
         b = first_illegal(self._rules, self.games, chosen, learns & self.is_raising, self.num_actions)
         if b >= 0:
             raise IllegalMove(
                 f"game {b}: {PLAYERS[self.seats[b]]} cannot play action {chosen[b]}; legal "
-                f"actions: {', '.join(str(a) for a in np.flatnonzero(self.legal_mask[b]))}"
+                f"actions: {', '.join(str(a) for a in np.flatnonzero(self.legal_mask[b]))}. "
+                f"{BY_MASKS}{OR_ILLEGAL}"
             )
         return chosen
 

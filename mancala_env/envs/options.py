@@ -27,6 +27,10 @@ Reward = Literal["outcome", "margin"]
 Seat = Literal["south", "north", "random"]
 Illegal = Literal["raise", "lose", "random"]
 
+BY_MASKS = "Choose by action_masks()"
+"""Hint of an error about an illegal action."""
+OR_ILLEGAL = ", or make the environment with illegal='random' or 'lose'"
+"""End of the hint, if the action is in the action space."""
 RENDER_MODES = ("ansi", "svg", "rgb_array", "human")
 """Render modes of every environment; :mod:`mancala_env.envs.drawing` draws them."""
 _NEEDS = {

@@ -241,7 +241,13 @@ class MancalaVecEnv(GamesVecEnv):
         return self.position(b) if name == "position" else super()._of_game(name, b)
 
     def position(self, b: int) -> Position:
-        """Return a copy of the position of game b."""
+        """Return a copy of the position of game b.
+
+        Raises:
+            ResetNeeded: :meth:`reset` was not called.
+        """
+        if not self._is_reset:
+            raise ResetNeeded("no game has started; call reset()")
         return Position.from_games(self.ruleset, self._duel.games, b)
 
     def get_images(self) -> list[np.ndarray]:

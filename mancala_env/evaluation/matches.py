@@ -244,6 +244,8 @@ def play_matches(
     opening_set, turns = openings_to_evaluate(match.opening_set, ruleset, match.opening_turns)
     drawn = openings(ruleset, pairs, turns, for_openings, opening_set=opening_set)
     played = play_openings(one, other, drawn, rounds=match.rounds, progress=match.progress)
+    if one is not other and one.spec == other.spec and not one.is_from_spec:
+        played = replace(played, first=f"{one.spec} (first)", second=f"{one.spec} (second)")
     return replace(played, opening_set=opening_set, opening_turns=turns)
 
 

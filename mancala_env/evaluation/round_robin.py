@@ -95,13 +95,29 @@ def round_robin(
 
 def check_distinct(entrants: Sequence[Entrant]) -> None:
     """Raise InvalidMatch if two entrants are the same agent or have the same name."""
-    seen: dict[str, str] = {}
+    seen: dict[str, Entrant] = {}
     for one in entrants:
-        if one.identity in seen:
-            raise InvalidMatch(f"{one.name} and {seen[one.identity]} are the same agent; name it once")
-        if one.name in seen.values():
-            raise InvalidMatch(f"two different agents are named {one.name}; rename one of them")
-        seen[one.identity] = one.name
+        other = seen.setdefault(one.identity, one)
+        if other is not one:
+            hint = ""
+            if one.agent is not other.agent and not one.agent.is_from_spec:
+                hint = "; if they differ, give each a name=, as in from_function(..., name='second')"
+            raise InvalidMatch(f"{one.name} and {other.name} are the same agent; name it once{hint}")
+        if any(one.name == other.name for other in seen.values() if other is not one):
+            raise InvalidMatch(
+                f"two different agents are named {one.name}; give one another name, as in "
+                "from_policy(..., name='second')"
+            )
+
+
+def _check_identified(pairings: Sequence[tuple[Entrant, Entrant]], results: str | Path) -> None:
+    """Raise InvalidMatch if results of an agent would be stored under a default name."""
+    for one in itertools.chain(*pairings):
+        if not one.agent.is_identified:
+            raise InvalidMatch(
+                f"results={str(results)!r} cannot store results of {one.name}, which has a default name; "
+                "give it a name that changes with it, such as name='first-1'"
+            )
 
 
 def play_pairings(
@@ -118,6 +134,8 @@ def play_pairings(
     ruleset, seed = lookup(ruleset), whole("seed", options.seed, 0)
     pairs = num_pairs(options.games)
     play_chunks = options.play_chunks or play_here
+    if options.results is not None:
+        _check_identified(pairings, options.results)
     if options.records is not None:
         if options.play_chunks is not None:
             raise InvalidMatch(

@@ -128,7 +128,8 @@ def _step(rules, settings, autoreset, games, randoms, actions, where, outputs, s
 def illegal_action(b: int, player: int, action: int, legal_mask: np.ndarray) -> IllegalMove:
     """Return the error for an illegal action in game b; `legal_mask` is int8 `[A]`, of the player to move."""
     legal = ", ".join(map(str, np.flatnonzero(legal_mask))) or "none"
-    return IllegalMove(f"game {b}: {PLAYERS[player]} cannot play action {action}; legal actions: {legal}")
+    why = f"{PLAYERS[player]} cannot play action {action}"
+    return IllegalMove(f"game {b}: {why}; legal actions: {legal}. Choose by legal_mask")
 
 
 class Batch:

@@ -15,7 +15,7 @@ MOST_SIMULATIONS = 10_000_000
 """Largest number of simulations."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Limit:
     """Limit of the search of one position. With a time or nodes as well, the search ends at the first limit.
 
@@ -34,13 +34,23 @@ class Limit:
             about 200 turns.
 
     Raises:
-        InvalidArgument: A number is out of range, no limit is given, or both depth and simulations are.
+        InvalidArgument: A number is given without its name or is out of range, no limit is given, or both
+            depth and simulations are.
     """
 
     seconds: float | None = None
     depth: int | None = None
     simulations: int | None = None
     nodes: int | None = None
+
+    def __new__(cls, *numbers: Any, **_: Any) -> "Limit":
+        """Refuse numbers without a name, which could be any of the limits."""
+        if numbers:
+            raise InvalidArgument(
+                f"Limit({', '.join(map(repr, numbers))}) does not say what it limits; write seconds=, "
+                f"depth=, simulations= or nodes=, such as Limit(simulations={numbers[0]!r})"
+            )
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         """Check the numbers."""

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
-from mancala_env._util.checks import seed_of, truth
+from mancala_env._util.checks import refuse_swapped, seed_of, truth
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.jit.threads import num_threads_of
 from mancala_env.engine.validation import check_running
@@ -100,6 +100,7 @@ def puct(
         InvalidArgument: An option or the limit is invalid, or `evaluate` returned other shapes or NaN.
         InvalidPosition: A game is over, or impossible in the ruleset or in episodes of `rounds` rounds.
     """
+    refuse_swapped("search.puct(ruleset, games, evaluate, limit)", ruleset, games)
     for name in set(options) - set(PuctOptions.__annotations__):
         raise InvalidArgument(f"unknown option {name!r}{did_you_mean(name, PuctOptions.__annotations__)}")
     rules, rounds = lookup(ruleset), options.get("rounds", 1)

@@ -247,7 +247,9 @@ def _own_ruleset(path: str) -> Ruleset:
     try:
         return lookup(path)
     except InvalidRuleset as error:
-        raise InvalidConfig(f"{error} (a configuration goes to --config)") from error
+        # Options that do not fit are those of a ruleset file.
+        hint = "" if "; write " in str(error) else " (a configuration goes to --config)"
+        raise InvalidConfig(f"{error}{hint}") from error
 
 
 def _resumed_folder(options: argparse.Namespace) -> Path | None:
@@ -260,7 +262,10 @@ def _resumed_folder(options: argparse.Namespace) -> Path | None:
         )
     folder = Path(options.resume)
     if not (folder / CONFIG_FILE).is_file():
-        raise InvalidConfig(f"--resume {folder}: {CONFIG_FILE} is missing, so it is not the folder of a run")
+        raise InvalidConfig(
+            f"--resume {folder}: {CONFIG_FILE} is missing, so it is not the folder of a run"
+            + f"; give the folder of the checkpoint: --resume {folder.parent}" * folder.is_file()
+        )
     excluded = next((name for name in ("name", "folder") if name in vars(options)), None)
     if excluded is not None:
         raise InvalidConfig(

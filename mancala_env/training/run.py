@@ -43,7 +43,7 @@ from mancala_env.training.ppo import SelfPlayPPO
 from mancala_env.training.progress_bar import RunProgress, say
 from mancala_env.training.rollout import SelfPlayBuffer, SelfPlayEnv
 from mancala_env.training.run_folder import FINAL, RunFolder, RunFolderError, identity_of, write_atomically
-from mancala_env.training.run_report import REPORT, report
+from mancala_env.training.run_report import REPORT, lookahead_in_words, report
 from mancala_env.training.run_results import read_run
 from mancala_env.training.schedule import Clock, LearningRate
 from mancala_env.training.seeds import (
@@ -337,6 +337,8 @@ def train_seeds(configs: Sequence[TrainConfig], console: Console) -> int:
         report(config, folder, checkpoint, Console(quiet=True))
         results = [f"{one.title} {one.text}" for one in read_run(place).final()]
         say(console, f"Seed {config.seed}: {', '.join(results)}. Report: {folder.path / REPORT}")
+    for line in lookahead_in_words(configs[0]):
+        say(console, line)
     print_means(configs, console)
     return 0
 

@@ -13,6 +13,7 @@ from mancala_env.agents import make
 from mancala_env.envs.families import FAMILIES
 from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.matches import MatchResult, play_matches
+from mancala_env.evaluation.openings import openings_in_words, openings_to_evaluate
 from mancala_env.evaluation.prepared import prepare
 from mancala_env.evaluation.ratings import Ratings, fit_ratings
 from mancala_env.evaluation.regret import Regret, has_exact_positions, measure_regret
@@ -25,7 +26,7 @@ from mancala_env.training.progress_bar import say
 from mancala_env.training.run_folder import METRICS, RULESET_FILE, STEPS, RunFolder, write_atomically
 
 REPORT = "report.html"
-_EVALUATE = "From balanced openings, where win rates differ, with ratings: mancala evaluate {}"
+_EVALUATE = "{}, with ratings: mancala evaluate {}"
 # Kinds of observation that look ahead: what they show, and the search of the same turns without training.
 _LOOKAHEAD = {
     "afterstates": ("the turn of each action", "greedy"),
@@ -118,13 +119,21 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
     console.print(_table(title, results))
     lines = [
         f"These games start after {config.evaluation.opening_turns} random turns.",
-        _EVALUATE.format(checkpoint),
+        _EVALUATE.format(_other_openings(config), checkpoint),
     ]
     lines += [_regret_in_words(regret), _scale_in_words(config, regret)] if regret else []
     lines += lookahead_in_words(config)
     lines += [f"Checkpoint: {checkpoint}", f"Report: {folder.path / REPORT}", "Play against it:"]
     for line in (*lines, f"  {_how_to_play(config, folder, checkpoint)}"):
         say(console, line)
+
+
+def _other_openings(config: TrainConfig) -> str:
+    """Return from which openings `mancala evaluate` plays, and whether those of a run differ."""
+    openings = openings_to_evaluate(None, config.game, None)
+    words = f"From {openings_in_words(*openings)}"
+    is_same = openings == openings_to_evaluate(None, config.game, config.evaluation.opening_turns)
+    return words if is_same else f"{words}, where win rates differ"
 
 
 _HEADINGS = ("opponent", "win rate", "95 % interval", "as South", "as North", "mean lead in seeds")

@@ -16,6 +16,7 @@ from mancala_env import (
     agents,
     evaluation,
     leyla_v0,
+    search,
     start,
     step,
 )
@@ -142,3 +143,13 @@ def test_an_action_in_an_array_with_axes_is_refused():
     for action in (np.array([2]), torch.tensor([2])):
         with raises(IllegalMove, "array([2])", "item()"):
             env.step(action)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_ruleset_in_the_place_of_an_agent_is_named():
+    with raises(agents.InvalidSpec, "leyla", "--ruleset leyla"):
+        agents.Spec.parse("leyla")
+
+
+def test_swapped_arguments_of_a_search_are_named():
+    with raises(InvalidArgument, "leyla", "search.puct(ruleset, games, evaluate, limit)"):
+        search.puct(Batch("leyla", 2), "leyla", len, search.Limit(simulations=2))  # pyright: ignore[reportArgumentType]

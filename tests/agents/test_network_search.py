@@ -1,5 +1,7 @@
 """search.puct and agents.from_network: a user's network in the tree search."""
 
+import copy
+import pickle
 from typing import Any
 
 import gymnasium
@@ -270,6 +272,13 @@ def test_games_that_are_over_or_have_other_actions_are_refused() -> None:
 def test_invalid_limits_are_refused(numbers: dict[str, Any], named: list[Any]) -> None:
     with raises(InvalidArgument, *named):
         Limit(**numbers)
+
+
+def test_a_limit_without_a_name_is_refused() -> None:
+    """Limit(32) once meant 32 seconds."""
+    with raises(InvalidArgument, 32, "seconds=", "simulations=32"):
+        Limit(32)  # pyright: ignore[reportCallIssue]
+    assert pickle.loads(pickle.dumps(Limit(nodes=32))) == copy.deepcopy(Limit(nodes=32)) == Limit(nodes=32)
 
 
 def test_agents_refuse_limits_that_they_cannot_keep() -> None:

@@ -20,8 +20,9 @@ from mancala_env.agents import InvalidSpec, user
 from mancala_env.agents.network import CheckpointAgent
 from mancala_env.envs.sb3 import MancalaVecEnv
 from mancala_env.errors import InvalidArgument
-from mancala_env.evaluation import play_matches, round_robin
+from mancala_env.evaluation import InvalidMatch, play_matches, round_robin
 from mancala_env.observations import Observer
+from mancala_env.search import Limit
 
 
 def odd(value: Any) -> Any:
@@ -376,3 +377,101 @@ def test_each_illegal_action_of_many_is_replaced_once(monkeypatch: pytest.Monkey
         action in Position.from_games("leyla", games, b).legal_actions for b, action in enumerate(actions)
     )
     assert asked == list(range(300, -1, -1))  # checked games are not checked again
+
+
+@pytest.mark.parametrize("kind", [MaskablePPO, PPO, A2C, DQN])
+def test_the_seed_of_an_agent_determines_what_a_model_draws(kind):
+    """The draws once came from torch's global generator."""
+    options: Any = {"exploration_initial_eps": 0.5} if kind is DQN else {}
+    model = kind("MlpPolicy", env_of(illegal="random"), device="cpu", seed=1, **options)
+    if kind is DQN:
+        model.exploration_rate = 0.5
+    games = np.repeat(positions().games, 20, axis=0)
+
+    def drawn(seed, **settings):
+        agent = agents.from_policy(
+            model, "leyla", deterministic=False, illegal="random", seed=seed, **settings
+        )
+        return agent.act(games)
+
+    def global_state():
+        of_numpy = np.random.get_state(legacy=False)["state"]["pos"]  # noqa: NPY002
+        return torch.get_rng_state().tolist(), of_numpy, model.action_space.np_random.bit_generator.state
+
+    before, first = global_state(), drawn(1)
+    assert (drawn(1, live=True) == first).all()
+    assert global_state() == before
+    assert (drawn(2) != first).any()
+
+
+def test_a_model_draws_by_its_probabilities():
+    model = MaskablePPO("MlpPolicy", env_of(), device="cpu", seed=1)
+    position = Position.from_games("leyla", positions().games, 9)
+    agent = agents.from_policy(model, "leyla", deterministic=False, seed=1)
+    games = np.repeat(position.games, 6000, axis=0)
+    counts = np.bincount(agent.act(games), minlength=6) / 6000
+    seen, policy = torch.as_tensor(Observer("leyla").observe(games[:1])), odd(model.policy)
+    legal = np.isin(np.arange(6), position.legal_actions)
+    with torch.no_grad():
+        wanted = policy.get_distribution(seen, action_masks=legal).distribution.probs[0].numpy()
+    assert counts == pytest.approx(wanted, abs=0.03)
+    assert (counts[~legal] == 0).all()
+
+
+def test_games_against_a_model_that_draws_are_repeatable():
+    model = MaskablePPO("MlpPolicy", env_of(), device="cpu", seed=1)
+    margins, episodes = [], []
+    for _ in range(2):
+        agent = agents.from_policy(model, "leyla", deterministic=False)
+        margins.append(play_matches(agent, "random", "leyla", games=20, seed=1).margins.tolist())
+        env, rewards = MancalaVecEnv(8, "leyla", opponent=agent, seed=3), []
+        env.reset()
+        for _ in range(30):
+            rewards.append(env.step(env.action_masks().argmax(axis=1))[1].tolist())
+        episodes.append(rewards)
+    assert margins[0] == margins[1]
+    assert episodes[0] == episodes[1]
+
+
+def test_results_are_stored_only_under_a_chosen_name(tmp_path):
+    """A second function of the same name once got the results of the first."""
+    results = tmp_path / "results.jsonl"
+
+    def f(seen, legal):
+        return legal.argmax(axis=1)
+
+    def evaluate(seen, legal):
+        return np.zeros(legal.shape), np.zeros(len(legal))
+
+    limit = Limit(simulations=8)
+    for unnamed in (
+        agents.from_function(first_legal, "leyla"),
+        agents.from_function(f, "leyla", observation="board"),
+        agents.from_network(evaluate, "leyla", limit),
+    ):
+        with raises(InvalidMatch, "results.jsonl", unnamed.spec, "name="):
+            round_robin([unnamed, "random"], "leyla", games=4, results=results)
+    assert not results.exists()
+    named = agents.from_network(evaluate, "leyla", limit, name="zero-8")
+    assert round_robin([named, "random"], "leyla", games=4, results=results)[0].first == "zero-8"
+
+
+def test_agents_of_one_name_are_told_apart():
+    network = Network(Observer("leyla").shape[0], 6)
+    frozen = agents.from_policy(network, "leyla")
+    with torch.no_grad():
+        network.layer.weight.neg_()
+    negated, drawing = (
+        agents.from_policy(network, "leyla", deterministic=greedy) for greedy in (True, False)
+    )
+    assert len({frozen.entrant, negated.entrant, drawing.entrant}) == 3
+    with raises(InvalidMatch, "Network", "name="):
+        round_robin([frozen, negated], "leyla", games=4)
+    one, other = (agents.from_function(first_legal, "leyla") for _ in range(2))
+    with raises(InvalidMatch, "first_legal", "name="):
+        round_robin([one, other], "leyla", games=4)
+    with raises(InvalidMatch, "greedy") as caught:
+        round_robin(["greedy", "greedy"], "leyla", games=4)
+    assert "name=" not in str(caught.value)
+    match = play_matches(frozen, negated, "leyla", games=4, seed=1)
+    assert (match.first, match.second) == ("Network (first)", "Network (second)")

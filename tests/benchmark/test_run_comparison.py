@@ -21,7 +21,7 @@ from mancala_env.benchmark.run_comparison import (
     group_runs,
     spread_out,
 )
-from mancala_env.benchmark.run_comparison_report import plot_curves, write_report
+from mancala_env.benchmark.run_comparison_report import differences_table, plot_curves, write_report
 from mancala_env.evaluation.regret import measure_regret, regret_difference
 from mancala_env.training import run as command
 from mancala_env.training.config import CONFIGS
@@ -147,6 +147,14 @@ def test_single_runs_are_compared_position_by_position(runs):
     assert all(one.improvement is None for one in found.differences)
     assert [key for key in found.curves if key[0] == "mean_regret"] == []
     assert any("one run" in note for note in found.notes)
+
+
+def test_few_seeds_give_no_probability_of_improvement(comparison):
+    """Two against two once said 0.00, without an interval."""
+    assert {row[-1] for row in differences_table(comparison)[1]} == {"n/a (needs 4 seeds)", ""}
+    a, b = comparison.groups
+    more = replace(comparison, groups=[replace(one, runs=[*one.runs, *one.runs][:4]) for one in (a, b)])
+    assert "n/a" not in str(differences_table(more))
 
 
 def test_curves_of_different_lengths_share_their_steps(comparison):

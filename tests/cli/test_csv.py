@@ -111,5 +111,7 @@ def test_evaluate_of_a_checkpoint_says_why_its_win_rates_differ_from_the_report_
     (note,) = [line for line in capsys.readouterr().out.splitlines() if "mancala train" in line]
     assert "balanced openings" in note
     assert "random turns" in note
+    assert cli.main(["evaluate", path, *words, "--no_ladder", "--opening_turns", "4"]) == 0
+    assert "mancala train" not in capsys.readouterr().out, "the games may be those of the run"
     assert cli.main(["evaluate", "greedy", *words]) == 0
     assert "mancala train" not in capsys.readouterr().out

@@ -120,3 +120,39 @@ def test_a_file_is_taken_wherever_a_name_is(tmp_path):
 def test_the_hash_of_rule_options_ignores_the_words():
     assert replace(LEYLA, name="other", title="Other").options_hash == LEYLA.options_hash
     assert replace(LEYLA, name="other", row_width=5).options_hash != LEYLA.options_hash
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("like: leyla\nseeds_per_hole: 3", ["match: loan", "like: leyla", "match: single", 3]),
+        ("like: gabata_i\nlanding: pair", ["match: territory", "like: gabata_i", "landing: weg"]),
+        ("landing: pair\ncaptures_last: no", ["captures_last: true", "landing: uur"]),
+    ],
+)
+def test_options_that_do_not_fit_are_refused_with_a_remedy(tmp_path, text, named):
+    path = written(tmp_path, text)
+    with raises(InvalidRuleset, path, *named) as caught:
+        rulesets.lookup(str(path))
+    assert ("came from like" in str(caught.value)) == text.startswith("like")
+
+
+def test_every_remedy_mends_the_rulesets(tmp_path):
+    options: dict[str, Any] = {"like": "leyla", "seeds_per_hole": 3}
+    with raises(InvalidRuleset, "match") as caught:
+        rulesets.lookup(options)
+    values = str(caught.value).rpartition("write ")[2].replace(" or ", ", ").split(", ")
+    assert len(values) == 3
+    for value in values:
+        key, _, word = value.partition(": ")
+        assert str(getattr(rulesets.lookup(options | {key: word}), key)) == word
+
+
+def test_the_reference_states_defaults_and_requirements():
+    text = (Path(__file__).parents[2] / "docs/reference/rules.md").read_text(encoding="utf-8")
+    rows = {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("| `")}
+    for name, value in Ruleset().options.items():
+        assert str(value).lower() in rows[f"`{name}`"].rsplit("|", 2)[1]
+    for each in rulesets.REQUIREMENTS:
+        row = rows[f"`{each.option}: {str(each.value).lower()}`"]
+        assert f"`{each.needs}: {each.allowed[0]}`" in row

@@ -173,6 +173,15 @@ def test_an_illegal_action_raises_and_changes_nothing(action):
     env.step(0)
 
 
+@pytest.mark.parametrize("illegal", ["raise", "random"])
+def test_another_option_is_no_remedy_for_an_action_outside_the_space(illegal):
+    env = MancalaEnv("leyla", illegal=illegal)
+    env.reset(seed=0)
+    with raises(IllegalMove, 99, "action_masks()") as caught:
+        env.step(99)
+    assert "illegal=" not in str(caught.value)
+
+
 def test_an_illegal_action_loses_where_that_is_asked_for():
     env = MancalaEnv("ludii_leyla_gobale_somaliland", illegal="lose", reward="margin", opening_turns=0)
     before, _ = env.reset(seed=0)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from error_checks import raises
+from gymnasium.error import ResetNeeded
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN
 from stable_baselines3.common.callbacks import BaseCallback
@@ -13,7 +14,7 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecMonitor
 
-from mancala_env import Position, agents, rulesets
+from mancala_env import IllegalMove, Position, agents, rulesets
 from mancala_env.agents import Agent, InvalidSpec
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.envs.drawing import seen_of
@@ -313,3 +314,24 @@ def test_an_unknown_argument_is_refused_with_a_suggestion():
     wrong: Any = {"oponent": "greedy"}
     with raises(UnknownOption, "oponent", "opponent"):
         MancalaVecEnv(2, "leyla", **wrong)
+
+
+def test_a_forgotten_mask_is_named():
+    env = MancalaVecEnv(2, "leyla", opening_turns=6, seed=0)
+    env.reset()
+    masks = env.action_masks()
+    while masks.all():
+        env.step(masks.argmax(axis=1))
+        masks = env.action_masks()
+    with raises(IllegalMove, int(masks.all(axis=1).argmin()), "action_masks()", "illegal='random'"):
+        env.step(masks.argmin(axis=1))
+    with raises(IllegalMove, 99, "action_masks()"):
+        env.step(np.array([99, 0]))
+
+
+def test_there_is_no_position_before_the_first_reset():
+    env = MancalaVecEnv(2, "leyla", seed=0)
+    with raises(ResetNeeded, "reset()"):
+        env.position(1)
+    env.reset()
+    assert env.position(1).ruleset == env.ruleset

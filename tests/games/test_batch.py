@@ -352,7 +352,7 @@ def test_an_illegal_action_raises_before_anything_changes_and_names_the_game(act
     start = position("leyla", "1 1 1 1 1 1\n1 1 1 1 0 1")
     batch = loaded(start, start, start)
     before = kept(batch)
-    with raises(IllegalMove, "game 1", f"action {action}", "0, 1, 2, 3, 5"):
+    with raises(IllegalMove, "game 1", f"action {action}", "0, 1, 2, 3, 5", "legal_mask"):
         batch.step([0, action, 1])
     assert_unchanged(batch, before)
 

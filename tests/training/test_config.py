@@ -339,3 +339,13 @@ def test_an_opponent_of_single_rounds_is_refused_where_matches_are_learned():
     words += ["--pool.opponents", "[trained]"]
     with raises(InvalidCheckpoint, 0, 5, "rounds='match'", 11):
         command.check_agents(read_config(words)[0])
+
+
+def test_the_folder_of_a_checkpoint_is_named_to_resume_from_it(tmp_path):
+    checkpoint = tmp_path / "final.zip"
+    checkpoint.write_bytes(b"")
+    with raises(InvalidConfig, checkpoint, f"--resume {tmp_path}"):
+        read_config(["--resume", str(checkpoint)])
+    with raises(InvalidConfig, tmp_path / "none") as caught:
+        read_config(["--resume", str(tmp_path / "none")])
+    assert "give the folder" not in str(caught.value)

@@ -71,6 +71,16 @@ def test_a_wrong_ruleset_is_refused_by_its_file_and_key(file):
             read_settings({"ruleset": wrong})
 
 
+def test_only_a_file_of_settings_is_told_where_configurations_go(file):
+    file.write_text("like: leyla\nseeds_per_hole: 3\n", encoding="utf-8")
+    with raises(InvalidConfig, file.name, "match: single") as caught:
+        read_config([file.name], TrainConfig)
+    assert "--config" not in str(caught.value)
+    file.write_text("ruleset: leyla\n", encoding="utf-8")
+    with raises(InvalidConfig, file.name, "--config"):
+        read_config([file.name], TrainConfig)
+
+
 @pytest.mark.slow
 def test_a_run_carries_its_rules(file, capfd):
     assert cli.main(short("mine.yaml")) == 0
@@ -82,6 +92,9 @@ def test_a_run_carries_its_rules(file, capfd):
     env = eval(call, {"gymnasium": gymnasium})
     assert env.action_space.n == 4
     assert "mean regret" in said
+    assert "mancala evaluate" in said
+    assert "balanced" not in said
+    assert "win rates differ" not in said
     assert agents.make(checkpoint, "runs/mine/ruleset.yaml").ruleset == MINE
     kind, command = made_by(read_identity(checkpoint))
     assert kind == "command"

@@ -106,6 +106,7 @@ def test_runs_of_several_seeds_resume_and_end_with_a_table(tmp_path: Path, capsy
     (mean,) = [one for one in means_of([run.final() for run in runs]) if one.measure == "mean_regret"]
     assert f"{mean.value:.2f}" in said
     assert "after 4 random turns" in said
+    assert said.count("Lookahead: ") == 1
     assert f'mancala compare "{tmp_path}/tiny-seed-*"' in said
     before = {run.checkpoint: run.checkpoint.read_bytes() for run in runs}
 
