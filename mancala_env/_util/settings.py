@@ -177,7 +177,7 @@ def from_text(setting: Setting, text: str) -> Any:
     if any(get_origin(kind) is list for kind in kinds) or (dict in kinds and text.startswith("{")):
         import yaml
 
-        from mancala_env import _plain_yaml as plain_yaml
+        from mancala_env.rulesets import plain_yaml
 
         with suppress(yaml.YAMLError):
             return plain_yaml.read(text)

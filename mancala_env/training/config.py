@@ -15,7 +15,6 @@ from typing import Any, Literal, NoReturn, TypeVar
 
 import yaml
 
-from mancala_env import _plain_yaml as plain_yaml
 from mancala_env._util.command_line import SUPPRESS, Parser, plain_error
 from mancala_env._util.settings import (
     InvalidSetting,
@@ -33,7 +32,7 @@ from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.engine.jit.threads import MOST_THREADS
 from mancala_env.errors import InvalidRuleset, MancalaError, did_you_mean
 from mancala_env.networks.policy import NetworkConfig
-from mancala_env.rulesets import Ruleset, is_ruleset_file, lookup, names
+from mancala_env.rulesets import Ruleset, is_ruleset_file, lookup, names, plain_yaml
 from mancala_env.training.config_groups import (
     MOST_STEPS_OF_AN_UPDATE,
     DistillationConfig,

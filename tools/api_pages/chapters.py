@@ -38,11 +38,10 @@ CHAPTERS = {
                 "RulesetLike",
                 "lookup",
                 "names",
-                "Requirement",
-                "REQUIREMENTS",
                 "MAX_TOTAL_SEEDS",
                 "STALL_LIMIT",
-            )
+            ),
+            "mancala_env.rulesets.requirements": ("Requirement", "REQUIREMENTS"),
         },
     ),
     "environments": Chapter(

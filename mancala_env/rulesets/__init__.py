@@ -2,6 +2,11 @@
 
 A :class:`Ruleset` is a set of rule options. The engine reads the options and never the name. So you can play,
 train on and solve your own ruleset like those of the catalogue. :func:`lookup` also reads ruleset files.
+
+| module | content |
+|---|---|
+| `requirements` | rule options that need values of other rule options |
+| `plain_yaml` | the reader of YAML files, for rulesets and training settings |
 """
 
 import hashlib
@@ -13,9 +18,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from mancala_env._rule_requirements import REQUIREMENTS as REQUIREMENTS
-from mancala_env._rule_requirements import broken_requirement, remedy
 from mancala_env.errors import InvalidRuleset, did_you_mean
+from mancala_env.rulesets.requirements import REQUIREMENTS as REQUIREMENTS
+from mancala_env.rulesets.requirements import broken_requirement, remedy
 
 Direction = Literal["anticlockwise", "clockwise"]
 Landing = Literal["uur", "pair", "weg"]
@@ -158,7 +163,7 @@ class Ruleset:
         if Path(path).suffix == ".json":
             text = json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
         else:
-            from mancala_env import _plain_yaml as plain_yaml
+            from mancala_env.rulesets import plain_yaml
 
             text = plain_yaml.write(plain)
         Path(path).write_text(text, encoding="utf-8")
@@ -409,7 +414,7 @@ def is_ruleset_file(ruleset: Any) -> bool:
 
 
 def _read_file(path: Path) -> Ruleset:
-    from mancala_env import _plain_yaml as plain_yaml
+    from mancala_env.rulesets import plain_yaml
 
     try:
         with path.open("rb") as file:
