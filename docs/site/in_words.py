@@ -26,7 +26,7 @@ _RULES = "../reference/rules.md"
 def rules_in_short(ruleset: Ruleset) -> str:
     """Return the rule options of a ruleset in words, as a table with links to the rules."""
     rows = {
-        "Relay": ("A lap that ends in a hole with seeds continues with all of them.", "#3-a-turn"),
+        "Relay": (_relay(ruleset), "#3-a-turn"),
         "Capture": _landing(ruleset),
         "Owned holes": ("Neither player sows from them. Their seeds count for the owner.", "#1-words"),
         "Ransom": _ransom(ruleset),
@@ -66,6 +66,20 @@ _OPENINGS = {
 }
 
 
+def _relay(ruleset: Ruleset) -> str:
+    said = (
+        "A lap that ends in a free hole with seeds continues with all of them. "
+        "In an owned hole the turn ends."
+    )
+    if ruleset.landing == "uur":
+        return said
+    return f"{said} A fourth seed on {_side(ruleset)} side captures instead."
+
+
+def _side(ruleset: Ruleset) -> str:
+    return "the opponent's" if ruleset.owns_on == "opponent" else "either"
+
+
 def _landing(ruleset: Ruleset) -> tuple[str, str]:
     if ruleset.landing == "uur":
         itself = "and the last seed" if ruleset.captures_last else "but not the last seed"
@@ -80,8 +94,8 @@ def _landing(ruleset: Ruleset) -> tuple[str, str]:
             "one.",
             "#a-leyla-capture",
         )
-    side = "the opponent's" if ruleset.owns_on == "opponent" else "either"
-    return (f"A last seed that is the fourth in a hole on {side} side makes it the mover's *weg*.", "#a-weg")
+    said = f"A last seed that is the fourth in a hole on {_side(ruleset)} side makes it the mover's *weg*."
+    return said, "#a-weg"
 
 
 def _ransom(ruleset: Ruleset) -> tuple[str, str]:

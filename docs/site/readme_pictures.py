@@ -64,7 +64,7 @@ def train(seed: int) -> list[tuple[int, float]]:
     from sb3_contrib import MaskablePPO
 
     options: dict[str, Any] = {"opponent": "greedy", "observation": _KIND, "flatten": True}
-    env = MancalaVecEnv(_GAMES, _RULESET, seed=seed, **options)
+    env = MancalaVecEnv(_GAMES, _RULESET, opening_set="training", seed=seed, **options)
     settings: dict[str, Any] = {"n_steps": _TURNS, "batch_size": 1024, "n_epochs": 4, "gamma": 1.0}
     model = MaskablePPO("MlpPolicy", env, device="cpu", seed=seed, **settings)
     points = []

@@ -141,11 +141,6 @@ def _facts(ruleset: Ruleset) -> str:
     if ruleset.num_actions("match") != ruleset.num_actions():
         num_actions += f"; of several rounds `Discrete({ruleset.num_actions('match')})`"
     rows = {
-        "Ruleset": f"`{ruleset.name}`",
-        "PettingZoo": f"`{family.module}.env({named})`",
-        "Gymnasium": f'`gymnasium.make("{family.gym_id}"{more})`',
-        "Action space": num_actions,
-        "Observation space": f"`Box` {observer.dtype} `{observer.shape}`",
         "Board": f"2 rows of {ruleset.row_width} holes, {ruleset.seeds_per_hole} seeds in each",
         "Seeds": str(ruleset.total_seeds),
         "Sown": ruleset.direction,
@@ -155,6 +150,11 @@ def _facts(ruleset: Ruleset) -> str:
         "Exact value": "unknown" if value is None else f"{value:+d}" if value else "0 (a draw)",
         "Recorded in": ruleset.region,
         "Source": ruleset.source,
+        "Ruleset": f"`{ruleset.name}`",
+        "PettingZoo": f"`{family.module}.env({named})`",
+        "Gymnasium": f'`gymnasium.make("{family.gym_id}"{more})`',
+        "Action space": num_actions,
+        "Observation space": f"`Box` {observer.dtype} `{observer.shape}`",
     }
     return table(("", ""), ((f"**{name}**", text) for name, text in rows.items()))
 
@@ -278,9 +278,9 @@ def _index() -> str:
         shown = "" if value is None else f"{value:+d}" if value else "0"
         title = f"[{ruleset.title}]({name}.md)"
         groups[name.startswith("ludii_")].append(
-            (title, f"`{name}`", _size(ruleset), _CAPTURED[ruleset.landing], shown, ruleset.region)
+            (title, shown, _size(ruleset), f"`{name}`", _CAPTURED[ruleset.landing], ruleset.region)
         )
-    head = ("game", "ruleset", "board, seeds", "captured hole", "value", "recorded in")
+    head = ("game", "value", "board, seeds", "ruleset", "captured hole", "recorded in")
     written, ludii = (table(head, rows, ("value",)) for rows in groups.values())
     return "\n\n".join(
         [

@@ -1,4 +1,6 @@
-"""Exact values of rounds: the final margin if both players play optimally.
+"""Exact values of rounds: the final count of the player to move minus the opponent's, under best play.
+
+Seeds that are already in stores are excluded. Seeds in owned holes are included.
 
 >>> from mancala_env import Position, solver
 >>> solution = solver.solve(Position("leyla"))

@@ -32,7 +32,7 @@ HELP = """\
          seeds at the end of the round; ★ is the best
 [b]Space[/b]    pause or resume the seeds; [b].[/b] moves one seed
 [b]Enter[/b]    skip to the end of the turn; begin the next round
-[b]+ -[/b]      faster, slower
+[b]+ _[/b]      faster, slower
 [b]w[/b]        write the game into a file of records
 [b]t[/b]        light or dark
 [b]q[/b]        quit

@@ -1,6 +1,5 @@
 """Tables of the documentation agree with the data files that they quote."""
 
-import json
 import re
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from mancala_env import Position, rulesets, solver
 from mancala_env.evaluation import stored_ladder
 from mancala_env.evaluation.balanced_openings import balanced_openings
 from mancala_env.solver.book import rulesets_with_book
+from tools.results.regrets import stored_regrets
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -56,29 +56,34 @@ def agent_cells(page: str, heading: str) -> dict[str, list[str]]:
     return {name: [cell.strip() for cell in cells.split("|")] for name, cells in found}
 
 
-def test_the_scale_of_the_guide_is_that_of_ladder_cards_and_benchmark() -> None:
+def test_the_scale_of_the_guide_is_that_of_ladder_cards_and_leaderboard() -> None:
     listed = agent_cells("guides/evaluate.md", "What is a good result?")
     ratings = stored_ladder("layli_goobalay").ratings()
-    lines = (ROOT / "benchmarks" / "learning" / "results.jsonl").read_text(encoding="utf-8").splitlines()
-    searches = {
-        one["entry"]: one
-        for one in map(json.loads, lines)
-        if (one["task"], one["ruleset"]) == ("search", "layli_goobalay")
-    }
+    stored = stored_regrets()["rulesets"]["layli_goobalay"]
     cards = {"trained": "policy", "value+minimax:6": "value"}
     for agent, (regret, optimal, elo) in listed.items():
         if agent in cards:
             card = ROOT / "mancala_env" / "data" / f"{cards[agent]}_layli_goobalay.md"
             text = card.read_text(encoding="utf-8")
             assert re.search(rf"^\| `{re.escape(agent)}` \| {elo} \|", text, re.MULTILINE), agent
-            row = rf"^\| `{re.escape(agent)}` \| 300 \| {regret} .*\| {optimal.replace(' ', '')} \|"
-            assert re.search(row, text, re.MULTILINE), agent
         else:
             assert elo == f"{ratings.of(agent)[0]:.0f}", agent
-        if agent in searches:
-            assert regret == f"{searches[agent]['regret']:.2f}", agent
-            assert optimal == f"{searches[agent]['optimal_share']:.0%}".replace("%", " %"), agent
-    assert len(listed.keys() & searches.keys()) == 5
+        if agent in stored:
+            assert regret == f"{stored[agent]['mean']:.2f}", agent
+            assert optimal == f"{stored[agent]['best']:.0%}".replace("%", " %"), agent
+    assert listed.keys() - stored.keys() == {"perfect"}
+
+
+@pytest.mark.parametrize(
+    "page", ["guides/choosing.md", "guides/opponents.md", "research/algorithms_by_steps.md"]
+)
+def test_other_pages_quote_the_regret_of_the_leaderboard(page: str) -> None:
+    stored = stored_regrets()["rulesets"]["layli_goobalay"]
+    text = (DOCS / page).read_text(encoding="utf-8")
+    rows = re.findall(r"^\|.*`([\w:+]+)`[^|]* \| (?:\d+ \| )?(\d+\.\d\d) \|", text, re.MULTILINE)
+    quoted = [(agent, regret) for agent, regret in rows if agent in stored]
+    assert len(quoted) >= 4
+    assert quoted == [(agent, f"{stored[agent]['mean']:.2f}") for agent, _ in quoted]
 
 
 def test_the_solved_positions_are_counted_by_phase() -> None:

@@ -89,6 +89,7 @@ CHAPTERS = {
         "Matches, ratings and regret. [Evaluating agents](../guides/evaluate.md) explains the numbers.",
         {
             "mancala_env.evaluation": (),
+            "mancala_env.evaluation.regret": ("PhaseRegret", "EvaluatedMove"),
             "mancala_env.evaluation.match_options": (
                 "MatchOptions",
                 "RoundRobinOptions",

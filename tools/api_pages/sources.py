@@ -193,7 +193,9 @@ def _class_signature(definition: Definition) -> str:
     assert isinstance(node, ast.ClassDef)
     named = [ast.unparse(base).partition("[")[0] for base in node.bases]
     own = [f"class {definition.name}"]
-    fields = [field for one in (*reversed(bases(definition)), definition) for field in _fields(one)]
+    # A field that a subclass declares again keeps its place, as in a dataclass.
+    declared = (field for one in (*reversed(bases(definition)), definition) for field in _fields(one))
+    fields = list({field.partition(":")[0]: field for field in declared}.values())
     if "TypedDict" in named or any(base.name.endswith(("Options", "Settings")) for base in bases(definition)):
         return _call(own[0], fields) if fields else own[0]
     made = constructor(definition)
