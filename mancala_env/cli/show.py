@@ -1,6 +1,7 @@
 """`mancala show`: draw a position, a turn or a recorded game, or describe a checkpoint or an agent."""
 
 from contextlib import suppress
+from os.path import exists
 from typing import Any
 
 from mancala_env import agents, rulesets
@@ -64,7 +65,8 @@ def run(options: Any) -> int:
     if _picture(options) is not None or options.action is not None:
         _show_position(Position(text) if is_start else position_of(text, options.ruleset), options)
         return 0
-    is_position = not is_start and " " in text
+    first_word = text.partition(" ")[0]
+    is_position = not is_start and first_word != text and ":" not in first_word and not exists(text)
     spec, kind = None if is_start or is_position else _spec_of(text), kind_named(text)
     is_of_one_ruleset = is_start or (spec is not None and spec.kind == "checkpoint")
     if options.ruleset is not None and is_of_one_ruleset:

@@ -221,7 +221,7 @@ def test_a_record_can_be_an_element_of_a_set():
 def test_the_example_of_the_documentation_is_what_is_written():
     text = DOCS.read_text(encoding="utf-8").split("```text\n")[1].split("```")[0]
     (game,) = parse_games(text)
-    assert game.turns[10].values == {5: -4, 1: -10}
+    assert game.turns[10].values == {5: -12}
     assert game.to_text() == text
 
 
