@@ -30,7 +30,10 @@ _BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 # Optional libraries that a page connects to. A block that imports a missing one is skipped.
 _OPTIONAL = re.compile(r"^(?:import|from) .*\b(ray|open_spiel)\b", re.MULTILINE)
 # Pages whose code takes more than three seconds.
-_SLOW = {"docs/guides/cluster.md", "docs/guides/environments.md", "docs/guides/libraries.md"}
+_SLOW = {
+    "docs/guides/cluster.md", "docs/guides/environments.md", "docs/guides/libraries.md",
+    "docs/guides/records.md", "docs/guides/train.md",
+}  # fmt: skip
 _FENCES = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]*)(#[^)\s]*)?\)")
 
