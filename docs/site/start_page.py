@@ -81,6 +81,7 @@ SECTIONS: dict[str, tuple[str, dict[str, str]]] = {
             "explanation/openings": "Openings and intervals",
             "explanation/solver": "The solver",
             "explanation/architecture": "Architecture",
+            "explanation/kernels": "Kernels",
         },
     ),
     "Results": (
