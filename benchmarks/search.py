@@ -26,8 +26,8 @@ _RULESETS = ("layli_goobalay", "leyla", "gabata_i")
 _DEPTH, _SIMULATIONS = 10, 1000
 # Positions per call of a work function.
 _POSITIONS = 16
-# The matches in the table of docs/results/bundled_agents.md.
-_MATCHES = (
+# The matches of docs/results/searches.json.
+MATCHES = (
     ("minimax:1", "random"),
     ("minimax:2", "random"),
     ("minimax:4", "random"),
@@ -117,7 +117,7 @@ def print_strength(ruleset: str, games: int) -> None:
     from mancala_env.evaluation import play_matches
 
     print(f"| {ruleset} | against | score | 95 % interval | mean margin |\n|---|---|---:|---|---:|")
-    for first, second in _MATCHES:
+    for first, second in MATCHES:
         played = games if "0000" not in first else games // 10
         result = play_matches(
             first, second, ruleset, games=played, opening_turns=4, opening_set="all", seed=1

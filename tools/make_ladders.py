@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -145,12 +146,13 @@ def _store(played: Ladder, path: Path) -> None:
     stored["rulesets"][played.ruleset] = ladder.as_entry(played)
     order = [name for name in dict.fromkeys([*names(), *stored["rulesets"]]) if name in stored["rulesets"]]
     stored["rulesets"] = {name: stored["rulesets"][name] for name in order}
+    stored["date"] = str(date.today())
     write_whole(path, _compact_json(stored))
 
 
 def _compact_json(stored: dict[str, Any]) -> str:
     """Return JSON with one agent or match per line, so that diffs are readable."""
-    text = [f'{{"format": {_FORMAT}, "rulesets": {{']
+    text = [f'{{"format": {_FORMAT}, "date": {json.dumps(stored["date"])}, "rulesets": {{']
     blocks = []
     for name, entry in stored["rulesets"].items():
         rows = {

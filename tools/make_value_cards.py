@@ -7,6 +7,7 @@ import hashlib
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from mancala_env._util.command_line import Parser, in_one_line
@@ -123,7 +124,7 @@ class Card:
             "",
             self.limits,
             "",
-            f"Written by `{self.command}`.",
+            f"Written by `{self.command}` on {date.today()}.",
         ]
         return "\n".join(lines) + "\n"
 

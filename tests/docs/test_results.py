@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from error_checks import raises
 
+from benchmarks import search
 from mancala_env import agents, evaluation, rulesets
 from mancala_env.solver import rulesets_with_positions
-from tools.results import figures, measured, pages, regrets
+from tools.results import figures, measured, networks, pages, regrets
 
 ROOT = Path(__file__).resolve().parents[2]
 QUOTING = ("README.md", "docs/site/index.md")
@@ -23,10 +24,12 @@ def written() -> dict[str, str]:
 
 
 @pytest.mark.generated
-@pytest.mark.parametrize("name", ["leaderboard.md", "solved.md", "speed.md", "benchmark.md"])
+@pytest.mark.parametrize(
+    "name", ["leaderboard.md", "bundled_agents.md", "solved.md", "speed.md", "benchmark.md"]
+)
 def test_pages_of_results_are_up_to_date(name: str, written: dict[str, str]) -> None:
     assert "{{" not in written[name]
-    assert (pages.FOLDER / name).read_text(encoding="utf-8") == written[name], f"run {pages.COMMAND}"
+    assert (measured.FOLDER / name).read_text(encoding="utf-8") == written[name], f"run {pages.COMMAND}"
 
 
 @pytest.mark.parametrize("page", QUOTING)
@@ -129,3 +132,16 @@ def test_measuring_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert len(again) == 1
     assert re.fullmatch(r"leyla greedy \d\.\d\d", again[0])
     assert list(regrets.measure(path)) == []
+
+
+@pytest.mark.parametrize("kind", ["value", "policy"])
+def test_each_card_of_a_network_has_a_date(kind: networks.Kind) -> None:
+    cards = networks.network_cards(kind)
+    assert len(cards) == 9
+    for name, card in cards.items():
+        assert re.fullmatch(r"2026-11-2\d", card.date), name
+
+
+def test_the_stored_matches_of_searches_are_those_of_the_command() -> None:
+    stored = json.loads((measured.FOLDER / "searches.json").read_text(encoding="utf-8"))
+    assert tuple((one["agent"], one["against"]) for one in stored["matches"]) == search.MATCHES

@@ -6,6 +6,8 @@
 |---|---|
 | `regrets` | measures the regret of the bundled agents; its data file |
 | `measured` | figures of `make bench`, the cards of the networks and the benchmark |
-| `pages` | the pages |
+| `networks` | the page of the bundled networks and of searches |
+| `pages` | the other pages |
+| `tables` | tables in Markdown |
 | `figures` | the figures that README and the start page quote |
 """

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import write_whole
 from tools.results import regrets
-from tools.results.pages import COMMAND, FOLDER, all_pages
+from tools.results.measured import FOLDER
+from tools.results.pages import COMMAND, all_pages
 
 
 @in_one_line("results", "finished measurements are kept; the same command resumes")

@@ -12,6 +12,7 @@ from mancala_env.solver import ILLEGAL, rulesets_with_positions
 from mancala_env.solver.book import rulesets_with_book
 
 ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "results"
 HISTORY = ROOT / "benchmarks" / "history.csv"
 
 _RATING = re.compile(r"^\| `(\S+)` \| (-?\d+) \| (-?\d+) \| (-?\d+) \|", re.MULTILINE)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +11,15 @@ from mancala_env import rulesets, solver
 from mancala_env.benchmark import Results
 from mancala_env.benchmark.summary import BenchmarkSummary
 from mancala_env.evaluation import Ladder, stored_ladder
+from mancala_env.evaluation.ladder import STORED
 from mancala_env.solver import rulesets_with_positions
 from tools.results.measured import ROOT, SolvedStart, card_ratings, newest_speeds, solved_starts
+from tools.results.networks import bundled_agents
 from tools.results.regrets import AGENTS, BY_KIND, stored_regrets
 from tools.results.regrets import COMMAND as MEASURE
+from tools.results.tables import table
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
-FOLDER = ROOT / "docs" / "results"
 COMMAND = "python -m tools.results"
 QUICK = ("greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100", "mcts:1000")
 SLOW = ("perfect", "perfect+traps")
@@ -74,7 +76,13 @@ _SPEEDS: dict[str, list[tuple[str, str, str]]] = {
 
 def all_pages() -> dict[str, str]:
     """Return the text of every page, by the name of its file."""
-    blocks = {"leaderboard": leaderboard, "solved": solved, "speed": speed, "benchmark": benchmark}
+    blocks = {
+        "leaderboard": leaderboard,
+        "bundled_agents": bundled_agents,
+        "solved": solved,
+        "speed": speed,
+        "benchmark": benchmark,
+    }
     return {f"{name}.md": _filled(name, of() | {"command": COMMAND}) for name, of in blocks.items()}
 
 
@@ -86,12 +94,6 @@ def _filled(name: str, blocks: dict[str, str]) -> str:
     """
     text = (_TEMPLATES / f"{name}.md").read_text(encoding="utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda mark: blocks[mark[1]], text)
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], num_left: int = 1) -> str:
-    """Return a Markdown table; all columns but the first `num_left` are aligned to the right."""
-    lines = [head, ["---"] * num_left + ["---:"] * (len(head) - num_left), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def rounded(value: float) -> str:
@@ -117,6 +119,7 @@ def leaderboard() -> dict[str, str]:
         "perfect": _perfect(slow),
         "traps": _traps(slow),
         "seeds": str(len(stored["seeds"])),
+        "rated": json.loads(STORED.read_text(encoding="utf-8"))["date"],
         "measured": f"{stored['date']} ({stored['machine']}, version {stored['version']})",
         "measure": MEASURE,
         **_regret_tables(stored["rulesets"]),

@@ -1,0 +1,148 @@
+"""The page of the bundled networks, from their cards, and of matches between searches."""
+
+import json
+import re
+from collections.abc import Iterable
+from math import ceil
+from typing import Any, NamedTuple
+
+from mancala_env._util.package_data import Kind, bundled_file, rulesets_with
+from tools.results.measured import FOLDER
+from tools.results.tables import table
+
+_SEARCHES = FOLDER / "searches.json"
+_FORCED = "gabata_3"  # its forced opening decides every round, so it is not in the tables
+_VALUE_HEAD = (
+    "ruleset",
+    "against `minimax:4`",
+    "with 0.002 s each",
+    "regret, seeds per turn",
+    "Elo of `value+minimax:6`",
+)
+_OPPONENTS = ("greedy", "minimax:4", "minimax:6", "value+minimax:4", "mcts:1000")
+_POLICY_HEAD = ("ruleset", "steps", *(f"`{spec}`" for spec in _OPPONENTS), "Elo", "regret, seeds per turn")
+
+
+class NetworkCard(NamedTuple):
+    """The figures of a network's card, as they are written there.
+
+    Attributes:
+        version: Version of the package that made the network.
+        date: Date of the measurements.
+        steps: Environment steps of the training; empty for value networks.
+        scores: Scores with their intervals, by agent and opponent.
+        elo: Elo and the bounds of its interval, by agent.
+        regret: Mean regret with its interval, by agent.
+    """
+
+    version: str
+    date: str
+    steps: str
+    scores: dict[tuple[str, str], str]
+    elo: dict[str, tuple[int, int, int]]
+    regret: dict[str, str]
+
+
+def bundled_agents() -> dict[str, str]:
+    """Return the tables of the bundled networks, and that of matches between searches."""
+    value, policy = network_cards("value"), network_cards("policy")
+    forced_value, forced_policy = value.pop(_FORCED), policy.pop(_FORCED)
+    more = [value[name].elo["value+minimax:6"][0] - card.elo["trained"][0] for name, card in policy.items()]
+    searches = json.loads(_SEARCHES.read_text(encoding="utf-8"))
+    return {
+        "forced": _FORCED,
+        "value": table(_VALUE_HEAD, [_value_row(*found) for found in value.items()]),
+        "value_made": _made(value),
+        "value_interval": _half_intervals(card.elo["value+minimax:6"] for card in value.values()),
+        "value_forced": " to ".join(
+            _mean(forced_value.regret[spec]) for spec in ("minimax:4", "value+minimax:4")
+        ),
+        "policy": table(_POLICY_HEAD, [_policy_row(*found) for found in policy.items()]),
+        "policy_made": _made(policy),
+        "policy_interval": _half_intervals(card.elo["trained"] for card in policy.values()),
+        "policy_forced": _mean(forced_policy.regret["trained"]),
+        "more": f"{min(more)} to {max(more)}",
+        "searches": table(
+            ("agent", "against", "games", "score", "95 % interval", "mean margin"), _search_rows(searches), 2
+        ),
+        "searches_ruleset": searches["ruleset"],
+        "searches_date": searches["date"],
+        "searches_command": searches["command"],
+    }
+
+
+def network_cards(kind: Kind) -> dict[str, NetworkCard]:
+    """Return the cards of the bundled networks of a kind, by ruleset."""
+    files = {name: bundled_file(kind, name).with_suffix(".md") for name in rulesets_with(kind)}
+    return {name: read_card(path.read_text(encoding="utf-8")) for name, path in files.items()}
+
+
+def read_card(text: str) -> NetworkCard:
+    """Return the figures of the text of a card."""
+    rows = [
+        [c.strip(" `") for c in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"
+    ]
+    facts = {row[0]: row[1] for row in rows if len(row) == 2}
+    date = re.search(r" on (\d{4}-\d\d-\d\d)\.$", text.strip())
+    assert date, "a card ends with its date"
+    return NetworkCard(
+        facts["version"],
+        date[1],
+        facts.get("environment steps", ""),
+        {(row[0], row[1]): row[3] for row in rows if len(row) == 5 and "%" in row[3] and row[2].isdigit()},
+        {
+            row[0]: (int(row[1]), int(row[2]), int(row[3]))
+            for row in rows
+            if len(row) == 4 and row[1].isdigit()
+        },
+        {row[0]: row[2] for row in rows if len(row) == 5 and re.match(r"\d+\.\d+ \(", row[2])},
+    )
+
+
+def _value_row(name: str, card: NetworkCard) -> list[str]:
+    return [
+        f"`{name}`",
+        card.scores["value+minimax:4", "minimax:4"],
+        card.scores["value+minimax:0.002s", "minimax:0.002s"],
+        f"{card.regret['value+minimax:4']} ({_mean(card.regret['minimax:4'])} without)",
+        f"{card.elo['value+minimax:6'][0]} ({card.elo['minimax:6'][0]} without)",
+    ]
+
+
+def _policy_row(name: str, card: NetworkCard) -> list[str]:
+    scores = (card.scores["trained", spec] for spec in _OPPONENTS)
+    return [f"`{name}`", card.steps, *scores, f"{card.elo['trained'][0]}", card.regret["trained"]]
+
+
+def _search_rows(searches: dict[str, Any]) -> list[list[str]]:
+    return [
+        [
+            f"`{match['agent']}`",
+            f"`{match['against']}`",
+            f"{match['games']:,}",
+            f"{match['score']}%",
+            "{}% to {}%".format(*match["interval"]),
+            f"{match['margin']:+}",
+        ]
+        for match in searches["matches"]
+    ]
+
+
+def _mean(regret: str) -> str:
+    """Return a mean without its interval."""
+    return regret.partition(" ")[0]
+
+
+def _half_intervals(elos: Iterable[tuple[int, int, int]]) -> str:
+    """Return the range of half the 95 % intervals of ratings."""
+    halves = [ceil((high - low) / 2) for _, low, high in elos]
+    return f"{min(halves)} to {max(halves)}"
+
+
+def _made(cards: dict[str, NetworkCard]) -> str:
+    """Return versions and dates of cards."""
+    versions, dates = (
+        sorted({card.version for card in cards.values()}),
+        sorted({card.date for card in cards.values()}),
+    )
+    return f"version {', '.join(versions)}, measured on {', '.join(dates)}"
