@@ -19,7 +19,7 @@ from ruleset_pages import turn_to_show
 from mancala_env import Position, agents, rulesets
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env.envs.sb3 import MancalaVecEnv
-from mancala_env.evaluation import measure_regret
+from mancala_env.evaluation import measure_regret, play_matches
 from mancala_env.evaluation.plots import ANCHOR, ASKED, INK, figure_of, finish, new_axes
 from mancala_env.solver import ILLEGAL, positions
 
@@ -32,6 +32,7 @@ _GAMES, _TURNS = 256, 32  # games side by side, and their steps between two upda
 _PARTS, _UPDATES, _SEEDS = 12, 3, (1, 2, 3)  # a point of the curve after each part, which has some updates
 # Agents to compare with. The regret of perfect play is 0.
 _LINES = ("greedy", "minimax:2", "minimax:4", "trained")
+_NUM_MATCH_GAMES = 200
 
 
 def drawings() -> dict[str, str]:
@@ -59,8 +60,12 @@ def regret_of(agent: Any) -> float:
     return measure_regret(agent, _RULESET).overall.mean_regret
 
 
-def train(seed: int) -> list[tuple[int, float]]:
-    """Train as the README does, and return environment steps and regret of evenly spaced points."""
+def train(seed: int) -> tuple[list[tuple[int, float]], float]:
+    """Train as the README does.
+
+    Returns:
+        Environment steps and regret of evenly spaced points, and the win rate at the end against `greedy`.
+    """
     from sb3_contrib import MaskablePPO
 
     options: dict[str, Any] = {"opponent": "greedy", "observation": _KIND, "flatten": True}
@@ -73,7 +78,7 @@ def train(seed: int) -> list[tuple[int, float]]:
             model.learn(_UPDATES * _TURNS * _GAMES, reset_num_timesteps=False)
         agent = agents.from_policy(model, _RULESET, observation=_KIND)
         points.append((model.num_timesteps, regret_of(agent)))
-    return points
+    return points, play_matches(agent, "greedy", _RULESET, games=_NUM_MATCH_GAMES).win_rate
 
 
 def measure_curve() -> None:
@@ -85,8 +90,9 @@ def measure_curve() -> None:
         "ruleset": _RULESET,
         "observation": _KIND,
         "seeds": _SEEDS,
-        "steps": [steps for steps, _ in runs[0]],
-        "regret": [[regret for _, regret in run] for run in runs],
+        "steps": [steps for steps, _ in runs[0][0]],
+        "regret": [[regret for _, regret in points] for points, _ in runs],
+        "win_rate": [round(win_rate, 3) for _, win_rate in runs],
         "lines": {spec: regret_of(agents.make(spec, _RULESET, seed=1)) for spec in _LINES} | {"perfect": 0},
     }
     LEARNING.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
