@@ -338,8 +338,18 @@ def test_random_numbers_have_their_distributions() -> None:
     uniform = uniform_draws(seeds, 3)
     assert np.abs(uniform.mean(axis=0) - 0.5).max() < 0.01
     assert np.abs(np.corrcoef(uniform.T) - np.eye(3)).max() < 0.03
+    extreme = uniform_draws(np.array([0xA5B2C34D68102040], np.uint64), 1)  # its first 64 bits are ones
+    assert 1 - 1e-15 < extreme[0, 0] < 1
     assert gumbel_draws(seeds, 2).mean() == pytest.approx(0.5772, abs=0.02)
     for shape in (0.1, 0.5, 1.7, 10.0):
         draws = gamma_draws(seeds, np.full(len(seeds), shape), 2)
         assert draws.mean() == pytest.approx(shape, rel=0.05)
         assert draws.var() == pytest.approx(shape, rel=0.1)
+
+
+def test_the_draw_of_an_action_does_not_depend_on_the_noise() -> None:
+    seeds = np.arange(20_000, dtype=np.uint64)
+    draws = gamma_draws(seeds, np.full(len(seeds), 10 / 6), 6)
+    shares = draws / draws.sum(axis=1, keepdims=True)
+    correlations = np.corrcoef(uniform_draws(seeds, 1)[:, 0], shares.T)[0, 1:]
+    assert np.abs(correlations).max() < 0.03
