@@ -163,6 +163,31 @@ def test_a_spec_is_made_as_a_text_is():
     assert agents.make(Spec("minimax", Limit(depth=3)), "leyla").spec == "minimax:3"
 
 
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"kind": "minmax", "limit": Limit(depth=3)}, ["'minmax'", "'minimax'"]),
+        ({"kind": "leyla"}, "'leyla'"),
+        ({"kind": 3}, 3),
+        ({"kind": "minimax"}, ["'minimax'", "nothing", "minimax:DEPTH"]),
+        ({"kind": "random", "limit": Limit(depth=3)}, ["'random'", "limit"]),
+        ({"kind": "trained", "network": "n.safetensors"}, ["network", "trained[:CHECKPOINT]"]),
+        ({"kind": "perfect", "network": "n.safetensors"}, ["network", "perfect[:SECONDSs[:NETWORK]]"]),
+        ({"kind": "policy+minimax", "limit": Limit(depth=3)}, ["limit", "policy+minimax:DEPTH:CHECKPOINT"]),
+        ({"kind": "python", "source": "mine.py"}, ["source", "python:FILE.py:FUNCTION"]),
+        ({"kind": "checkpoint"}, ["'checkpoint'", "nothing", "a path to a checkpoint"]),
+        (
+            {"kind": "mcts", "limit": Limit(simulations=9), "table": "t.json"},
+            ["limit, table", "mcts:SIMULATIONS"],
+        ),
+    ],
+    ids=str,
+)
+def test_a_spec_whose_parts_fit_no_agent_is_refused(parts, said):
+    with raises(InvalidSpec, said):
+        Spec(**parts)
+
+
 def imported(module: Path) -> set[str]:
     """Return the modules of agents/ that a module imports anywhere."""
     found = set()
