@@ -362,7 +362,8 @@ def _limit(text: str, kind: _Kind, word: str) -> Limit:
     with suppress(InvalidArgument):
         if len(given) == len(parts):
             return Limit(**given)
-    number = f"{name}, a whole number from 1 to {most}, or " if most else ""
+    nodes = "a number of turns such as 5000nodes, " if name == "DEPTH" else ""
+    number = f"{name}, a whole number from 1 to {most}, {nodes}or " if most else ""
     raise InvalidSpec(
         f"spec {text!r}: expected {number}the time for one position, such as 0.5s, after the colon, "
         f"not {word!r}"

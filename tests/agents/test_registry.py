@@ -66,6 +66,8 @@ def test_a_time_is_written_in_one_way():
         ("minimax:6+7", ["DEPTH", "'6+7'"]),
         ("minimax:6+", ["DEPTH", "'6+'"]),
         ("mcts:5nodes", ["SIMULATIONS", "'5nodes'"]),
+        ("minimax:5nodez", ["DEPTH", "5000nodes", "0.5s", "'5nodez'"]),
+        ("minimax:0nodes", ["DEPTH", "5000nodes", "'0nodes'"]),
         ("minimax:100", 99),
         ("minimax:٣", "DEPTH"),
         ("minimax:0s", "DEPTH"),
