@@ -196,7 +196,8 @@ def _root_options(options: PuctOptions, size: int) -> RootOptions:
     alpha = options.get("alpha")
     temperature: Any = options.get("temperature", 0.0)
     if isinstance(temperature, np.ndarray):
-        if temperature.shape != (size,) or not (np.isfinite(temperature) & (temperature >= 0)).all():
+        is_valid = temperature.shape == (size,) and temperature.dtype.kind in "iuf"
+        if not is_valid or not (np.isfinite(temperature) & (temperature >= 0)).all():
             raise InvalidArgument(
                 f"temperature must be a number of at least 0, or one for each of {size} games, not "
                 f"{temperature!r}"

@@ -229,6 +229,8 @@ def test_outputs_of_illegal_actions_and_values_beyond_one_do_no_harm() -> None:
         ({"alpha": 0}, ["alpha", 0]),
         ({"temperature": -1.0}, ["temperature", -1.0]),
         ({"temperature": np.zeros(3)}, ["temperature", 40]),
+        ({"games": Position(LAYLI), "temperature": np.array(["1"])}, ["temperature", "'1'"]),
+        ({"games": Position(LAYLI), "temperature": np.array([None])}, ["temperature", None]),
         ({"margin_share": "all"}, ["margin_share", "'all'"]),
         ({"observation": "pixels"}, ["observation", "'pixels'"]),
         ({"seed": -1}, ["seed", -1]),
