@@ -47,7 +47,8 @@ class PuctOptions(TypedDict, total=False):
 
     Attributes:
         observation: One of ``mancala_env.observations.KINDS``; default "board".
-        rounds: Rounds of an episode, which determine A; see :meth:`Ruleset.num_actions`. Default 1.
+        rounds: Rounds of an episode, which determine A; see :meth:`Ruleset.num_actions`. Default 1. The
+            search ends with the round: proven values are those of the round, not of the match.
         noise: Share of Dirichlet noise in the priors at the root, 0 to 1; default 0. AlphaZero trains with
             0.25.
         alpha: Concentration of that noise; None, the default: 10 divided by the number of legal actions.

@@ -91,7 +91,7 @@ class PuctResults(NamedTuple):
             Gumbel it is the improved policy. Actions that cannot be best are excluded.
         values: float32 `[B]`, value of the position for the player to move, -1 to 1.
         simulations: int64 `[B]`, simulations of each game; fewer than the limit if the value is proven or
-            only one action is legal.
+            only one action is legal, or the trees reach their largest size.
     """
 
     actions: np.ndarray
