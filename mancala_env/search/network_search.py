@@ -110,16 +110,18 @@ def puct(
     check_search_limit(limit, root.gumbel)
     observer = Observer(rules, options.get("observation", "board"), rules.num_actions(rounds))
     margin_share = fraction("margin_share", options.get("margin_share", 0.0))
-    guide = guide_of(evaluate, observer, margin_share, options.get("num_threads"))
+    threads = num_threads_of(options.get("num_threads"))
+    guide = guide_of(evaluate, observer, margin_share, lambda: threads)
     seeds = _rng_of(options.get("seed")).integers(0, 2**64, len(array), dtype=np.uint64)
     return search_games(rules, array, limit, guide, seeds, num_actions=observer.num_actions, root=root)
 
 
 def guide_of(
-    evaluate: EvaluateObservations, observer: Observer, margin_share: float, num_threads: int | None
+    evaluate: EvaluateObservations, observer: Observer, margin_share: float, num_threads: Callable[[], int]
 ) -> Guide:
     """Return a guide of the search that observes positions and calls a network; see :func:`puct`.
 
+    `num_threads` is called at each evaluation, because the threads of an agent may change.
     If a network of single rounds knows no legal action, because territory has changed hands, the value is
     the margin of counts.
     """
@@ -127,12 +129,11 @@ def guide_of(
         raise InvalidArgument(
             f"evaluate must be a function of observations and legal actions, not {evaluate!r}"
         )
-    threads = num_threads_of(num_threads)
 
     def evaluate_games(games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         observations = observer.empty(len(games))
         legal = np.empty((len(games), observer.num_actions), np.bool_)
-        observer.write(games, observations, legal, num_threads=threads)
+        observer.write(games, observations, legal, num_threads=num_threads())
         logits, values = _checked(evaluate(observations, legal), legal)
         is_known = legal.any(axis=1)
         if not is_known.all():
