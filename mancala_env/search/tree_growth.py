@@ -264,6 +264,6 @@ def grow_trees(
         spent[rows] += (perf_counter() - started) / len(rows)
         is_out = (done[rows] >= most) | (spent[rows] >= limit.max_seconds)
         rows = rows[~(is_settled | is_out)]
-        if used + len(rows) * PIECE * num_turns > MAX_NODES:
+        if used + len(rows) * at_once * num_turns > MAX_NODES:
             break
     return trees

@@ -14,7 +14,7 @@ from mancala_env import Batch, InvalidPosition, Position, agents, rulesets, sear
 from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation import measure_regret, play_matches
 from mancala_env.observations import Observer
-from mancala_env.search import Limit
+from mancala_env.search import Limit, tree_growth
 from mancala_env.search.root_noise import gamma_draws, gumbel_draws, uniform_draws
 from mancala_env.search.tree_growth import schedule
 from mancala_env.solver import Solver
@@ -290,6 +290,12 @@ def test_agents_refuse_limits_that_they_cannot_keep() -> None:
     ):
         with raises(InvalidArgument, 9, kind):
             agents.make(agents.Spec(kind, limit), "leyla")
+
+
+def test_trees_of_a_function_grow_to_the_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree_growth, "MAX_NODES", 2000)
+    (simulations,) = puct(Position(LAYLI), limit=Limit(simulations=2000)).simulations
+    assert 300 < simulations < 500  # four to six nodes per simulation
 
 
 def test_an_agent_of_a_network_plays_as_the_search_does() -> None:
