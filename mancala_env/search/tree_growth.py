@@ -5,6 +5,7 @@ Symbols: B games, A actions, H holes, N positions.
 
 import math
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from time import perf_counter
 from typing import NamedTuple, TypeAlias
 
@@ -150,6 +151,7 @@ def _drawn(policy: np.ndarray, temperature: np.ndarray, uniform: np.ndarray) -> 
     return (cumulated <= uniform * cumulated[:, -1:]).sum(axis=1)
 
 
+@lru_cache(maxsize=4)
 def schedule(num_holes: int, simulations: int) -> np.ndarray:
     """Return the schedule of sequential halving, int32 `[H + 1, S]`; see GumbelRoots.
 
@@ -160,6 +162,7 @@ def schedule(num_holes: int, simulations: int) -> np.ndarray:
     table = np.zeros((num_holes + 1, num_left), np.int32)
     for count in range(1, num_holes + 1):
         table[count] = _visits_in_turn(min(count, _MAX_CONSIDERED), num_left)
+    table.flags.writeable = False
     return table
 
 
