@@ -230,12 +230,16 @@ def paired_interval(apart: np.ndarray, ruleset: Ruleset) -> tuple[float, float]:
     return mean_interval(apart, expected_mistake(ruleset), -most, most)
 
 
-@lru_cache
 def expected_mistake(ruleset: Ruleset) -> float:
     """Return the mean cost in seeds of a move that is not optimal, over the fixed positions."""
-    if not has_exact_positions(ruleset):
-        return _MISTAKE * ruleset.total_seeds
-    values = positions(ruleset).action_values.astype(np.int64)
+    # Not cached by ruleset, because positions may be made later.
+    is_known = has_exact_positions(ruleset)
+    return _mean_mistake(positions(ruleset)) if is_known else _MISTAKE * ruleset.total_seeds
+
+
+@lru_cache
+def _mean_mistake(solved: PositionSet) -> float:
+    values = solved.action_values.astype(np.int64)
     regrets = values.max(axis=1, keepdims=True) - values
     return float(regrets[(values != ILLEGAL) & (regrets > 0)].mean())
 

@@ -14,9 +14,9 @@ from mancala_env.benchmark import Results
 from mancala_env.benchmark.results import RESULTS, RULESETS
 from mancala_env.benchmark.summary import ALL, BenchmarkSummary
 from mancala_env.evaluation import NoLadder, evaluate, prepare, stored_ladder
-from mancala_env.evaluation.regret import has_exact_positions, regret_difference
+from mancala_env.evaluation.regret import expected_mistake, has_exact_positions, regret_difference
 from mancala_env.networks.checkpoint import read_identity
-from mancala_env.solver import NoPositions, positions, prepare_positions
+from mancala_env.solver import ILLEGAL, NoPositions, positions, prepare_positions
 from mancala_env.training.config import CONFIGS, InvalidConfig, TrainConfig, read_config, read_settings
 from mancala_env.training.reproduce import made_by
 
@@ -134,11 +134,24 @@ def test_positions_and_ladder_are_made_once(file):
 def test_the_solved_positions_are_the_same_in_every_cache(file, monkeypatch, tmp_path):
     first = prepare_positions(MINE, lambda text: None)
     monkeypatch.setenv("MANCALA_CACHE", str(tmp_path / "other"))
-    positions.__globals__["_read"].cache_clear()
     second = prepare_positions(MINE, lambda text: None)
     assert second is not first
     assert (first.games == second.games).all()
     assert (first.action_values == second.action_values).all()
+
+
+def test_a_mistake_costs_what_the_positions_say_once_there_are_some(file):
+    guess = expected_mistake(MINE)
+    assert guess == MINE.total_seeds / 6
+    solved = prepare_positions(MINE, lambda text: None)
+    regrets = [[max(legal) - each for each in legal] for legal in map(_legal, solved.action_values)]
+    costs = [regret for each in regrets for regret in each if regret]
+    assert expected_mistake(MINE) == pytest.approx(sum(costs) / len(costs))
+    assert expected_mistake(MINE) != guess
+
+
+def _legal(values) -> list[int]:
+    return [int(value) for value in values if value != ILLEGAL]
 
 
 def test_a_board_that_cannot_be_solved_is_named(file, monkeypatch):
