@@ -23,12 +23,16 @@ from mancala_env.evaluation.openings import InvalidMatch, openings, openings_in_
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 from mancala_env.solver import ILLEGAL, PHASES, Solver, positions
-from mancala_env.solver.position_sets import has_positions, phase_of
+from mancala_env.solver.position_sets import PositionSet, has_positions, phase_of
 
 FIXED_POSITIONS = "fixed positions"
 MOST_MISTAKES = 6
 """Number of worst moves stored with an agent's regret."""
 _POSITIONS_AT_ONCE = 64
+NO_POSITIONS = (
+    "regret is not measured, because no solved positions are bundled for {}; evaluation.prepare makes some"
+)
+"""Note for a ruleset without solved positions, with a place for its name."""
 # Expected cost of a mistake, as a share of all seeds, for rulesets without solved positions. In the bundled
 # positions a mistake costs 8 to 25 % of all seeds.
 _MISTAKE = 1 / 6
