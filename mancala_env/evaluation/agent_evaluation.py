@@ -74,7 +74,7 @@ class Evaluation(Tabular):
     def scale(self) -> str:
         """The scale of the ratings, in words."""
         if self.ratings is None:
-            return "no agent is rated, because there are no matches"
+            return "no agent is rated without matches"
         if self.is_on_ladder:
             return f"ratings are on the scale of the stored ladder of {self.ruleset} (random = 0)"
         zero = self.ratings.scale
