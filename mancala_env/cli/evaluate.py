@@ -114,7 +114,7 @@ def run(options: Any) -> int:
         if not isinstance(error, KeyboardInterrupt):
             raise
         kept = f"finished games are in {options.results}; run the same command to resume"
-        raise Interrupted(kept * bool(options.results)) from None
+        raise Interrupted(kept if options.results else "") from None
     _print_and_write(evaluation, options)
     return 0
 

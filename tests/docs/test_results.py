@@ -129,3 +129,22 @@ def test_measuring_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert len(again) == 1
     assert re.fullmatch(r"leyla greedy \d\.\d\d", again[0])
     assert list(regrets.measure(path)) == []
+
+
+def test_measuring_keeps_the_date_of_what_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(regrets, "rulesets_with_positions", lambda: ("leyla",))
+    path, specs = tmp_path / "regret.json", ["random"]
+    monkeypatch.setattr(regrets, "agents_of", lambda ruleset: specs)
+    monkeypatch.setattr(regrets, "machine", lambda: "an old PC")
+    list(regrets.measure(path))
+    specs.append("greedy")
+    monkeypatch.setattr(regrets, "machine", lambda: "a PC")
+    list(regrets.measure(path))
+    stored = regrets.stored_regrets(path)
+    found = stored["rulesets"]["leyla"]
+    assert [found[spec]["machine"] for spec in specs] == ["an old PC", "a PC"]
+    older, newer = sorted(regrets.measured_in_words(stored).split("; "), key=lambda one: "old" not in one)
+    assert older.startswith(f"{found['random']['date']} (an old PC, version {found['random']['version']}")
+    assert "(a PC, " in newer

@@ -13,7 +13,7 @@ from mancala_env.benchmark.summary import BenchmarkSummary
 from mancala_env.evaluation import Ladder, stored_ladder
 from mancala_env.solver import rulesets_with_positions
 from tools.results.measured import ROOT, SolvedStart, card_ratings, newest_speeds, solved_starts
-from tools.results.regrets import AGENTS, BY_KIND, stored_regrets
+from tools.results.regrets import AGENTS, BY_KIND, measured_in_words, stored_regrets
 from tools.results.regrets import COMMAND as MEASURE
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
@@ -117,7 +117,7 @@ def leaderboard() -> dict[str, str]:
         "perfect": _perfect(slow),
         "traps": _traps(slow),
         "seeds": str(len(stored["seeds"])),
-        "measured": f"{stored['date']} ({stored['machine']}, version {stored['version']})",
+        "measured": measured_in_words(stored),
         "measure": MEASURE,
         **_regret_tables(stored["rulesets"]),
     }
