@@ -10,7 +10,7 @@
 | `rollout` | self-play: the environment and the rollout buffer |
 | `ppo`, `policy` | the learner; its networks as a policy for MaskablePPO |
 | `labels` | search labels during self-play |
-| `expert_labels`, `distillation` | positions labelled by a search; a network fitted to them before self-play |
+| `expert_labels`, `distillation` | positions labelled by a search; a fit to them before self-play |
 | `replay` | a replay of labelled positions |
 | `pool` | opponents and snapshots that the learner plays |
 | `run_folder` | the folder of a run and its files |
