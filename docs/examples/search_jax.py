@@ -29,7 +29,7 @@ def evaluate(observations, legal):
 
 
 batch, limit = Batch(RULESET, 256, seed=1, opening_turns=4), search.Limit(simulations=64)
-search.puct(RULESET, batch, evaluate, limit, observation=KIND)  # compiles
+search.puct(RULESET, batch, evaluate, limit, observation=KIND)  # compiles every padded size
 start = time.time()
 found = search.puct(RULESET, batch, evaluate, limit, observation=KIND, seed=1, num_threads=1)
 print(f"{found.simulations.sum() / (time.time() - start):,.0f} simulations/s")

@@ -94,7 +94,7 @@ def cpu_array(name: str, value: Any) -> np.ndarray:
     the memory of `value` if possible. Other values, such as lists, are passed to ``np.asarray``.
 
     Raises:
-        InvalidArgument: The array is in the memory of another device, or JAX traces it.
+        InvalidArgument: The array is in the memory of another device, JAX traces it, or NumPy cannot read it.
     """
     if type(value) is np.ndarray and value.flags.carray:  # what np.require returns, but faster
         return value
@@ -113,16 +113,19 @@ def _from_dlpack(name: str, value: Any) -> Any:
     """Return an array of another library as a NumPy array; NumPy converts what DLPack cannot describe."""
     if hasattr(value, "detach"):  # a torch tensor with a gradient
         value = value.detach()
-    if value.__dlpack_device__()[0] not in _CPU_MEMORY:
-        device = getattr(value, "device", "another device")
-        raise InvalidArgument(
-            f"{name} must be an array on the CPU, not on {device}; move it with .cpu() (torch) or "
-            "jax.device_get() (JAX)"
-        )
     try:
-        return np.from_dlpack(value)
-    except (BufferError, RuntimeError, TypeError):
-        return np.asarray(value)
+        if value.__dlpack_device__()[0] in _CPU_MEMORY:
+            try:
+                return np.from_dlpack(value)
+            except (BufferError, RuntimeError, TypeError):
+                return np.asarray(value)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:  # a meta or a sparse tensor of torch
+        raise InvalidArgument(f"{name} must be an array that NumPy can read: {error}") from error
+    device = getattr(value, "device", "another device")
+    raise InvalidArgument(
+        f"{name} must be an array on the CPU, not on {device}; move it with .cpu() (torch) or "
+        "jax.device_get() (JAX)"
+    )
 
 
 def refuse_swapped(call: str, ruleset: Any, other: Any) -> None:

@@ -5,6 +5,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Literal
 
+from mancala_env._util.files import check_can_be_written
 from mancala_env._util.tensors import SUFFIX
 from mancala_env.rulesets import Ruleset, lookup, names
 from mancala_env.version import __version__
@@ -46,3 +47,11 @@ def prepared_file(ruleset: Ruleset, name: str) -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     root = Path(os.environ.get("MANCALA_CACHE") or Path(base) / "mancala_env_rulesets")
     return root / f"{ruleset.options_hash}-{__version__}" / name
+
+
+def new_prepared_file(ruleset: Ruleset, name: str) -> Path:
+    """Return the path of a file to prepare, and make its folder; raise OSError if it cannot be written."""
+    file = prepared_file(ruleset, name)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    check_can_be_written(file)
+    return file

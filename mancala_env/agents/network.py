@@ -119,7 +119,7 @@ class PolicyMctsAgent(PuctAgent, CheckpointAgent):
             selfplay = self.identity.config.get("selfplay")
             # Values predict rewards: outcomes, or margins divided by the number of seeds.
             share = float(isinstance(selfplay, dict) and selfplay.get("reward") == "margin")
-            self.guide = guide_of(self._forward, self._observer, share, self.num_threads)
+            self.guide = guide_of(self._forward, self._observer, share, lambda: self.num_threads)
 
     def check_rounds(self, rounds: Rounds) -> None:
         """Accept all rounds, also with actions that the network does not know; see :func:`guide_of`."""

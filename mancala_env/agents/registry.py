@@ -171,6 +171,9 @@ class Spec:
         function: Name of the function in that file.
         network: Path of the value network, as written in the spec; None: the bundled network.
         table: Path of the match values, as written in the spec; None: the bundled match values.
+
+    Raises:
+        InvalidSpec: The kind is unknown, or has other parts.
     """
 
     kind: str
@@ -180,6 +183,20 @@ class Spec:
     function: str | None = None
     network: str | None = None
     table: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check that the kind has these parts."""
+        kind = _KINDS.get(self.kind) if isinstance(self.kind, str) else None
+        if kind is None:
+            raise InvalidSpec(f"unknown agent {self.kind!r}{did_you_mean(self.kind, _KINDS)}")
+        form = ["checkpoint"] if self.kind == _CHECKPOINT else kind.parts
+        given = [each.name for each in fields(self)[1:] if getattr(self, each.name) is not None]
+        is_complete = len(given) >= len(form) - kind.num_optional
+        if not is_complete or set(given) != set(form[: len(given)]):
+            raise InvalidSpec(
+                f"Spec({self.kind!r}) with {', '.join(given) or 'nothing'} fits no agent; "
+                f"the form is {kind.form}"
+            )
 
     @classmethod
     def parse(cls, text: "str | Spec") -> "Spec":
@@ -345,7 +362,8 @@ def _limit(text: str, kind: _Kind, word: str) -> Limit:
     with suppress(InvalidArgument):
         if len(given) == len(parts):
             return Limit(**given)
-    number = f"{name}, a whole number from 1 to {most}, or " if most else ""
+    nodes = "a number of turns such as 5000nodes, " if name == "DEPTH" else ""
+    number = f"{name}, a whole number from 1 to {most}, {nodes}or " if most else ""
     raise InvalidSpec(
         f"spec {text!r}: expected {number}the time for one position, such as 0.5s, after the colon, "
         f"not {word!r}"

@@ -333,8 +333,11 @@ def from_network(
     """
     from mancala_env.agents.user_network import NetworkAgent  # with the kernels of the search
 
+    refuse_swapped("agents.from_network(evaluate, ruleset, limit)", ruleset, evaluate)
     if not callable(evaluate):
         raise InvalidArgument(f"from_network takes a function of observations and masks, not {evaluate!r}")
+    if why := _why_not_called(evaluate, "observations", "legal actions"):
+        raise InvalidArgument(f"{evaluate!r} must take the arguments observations, legal actions: {why}")
     settings: dict[str, Any] = dict(options)
     given = settings.pop("name", None)
     name = _checked_name(given or _name_of(evaluate))

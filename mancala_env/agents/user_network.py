@@ -41,4 +41,4 @@ class NetworkAgent(PuctAgent):
                 return evaluate(observations, legal)
 
         share = fraction("margin_share", margin_share)
-        self.guide = guide_of(evaluate_within_threads, observer, share, self.num_threads)
+        self.guide = guide_of(evaluate_within_threads, observer, share, lambda: self.num_threads)

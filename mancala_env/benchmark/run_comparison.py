@@ -22,7 +22,15 @@ from mancala_env.benchmark.aggregates import Estimate, probability_of_improvemen
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation import evaluate
 from mancala_env.evaluation.intervals import difference_interval
-from mancala_env.evaluation.regret import Regret, has_exact_positions, measure_regret, paired_interval
+from mancala_env.evaluation.ladder import stored_ladder
+from mancala_env.evaluation.matches import num_pairs
+from mancala_env.evaluation.regret import (
+    NO_POSITIONS,
+    Regret,
+    has_exact_positions,
+    measure_regret,
+    paired_interval,
+)
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.rulesets import Ruleset
 from mancala_env.training.run_folder import RunFolder
@@ -128,7 +136,8 @@ class GroupDifference(NamedTuple):
 
     The interval is over "seeds", "positions" or "games". A difference of regret over positions is paired: it
     compares both groups position by position. `improvement` is the probability that a run of the first group
-    is better than a run of the second; None if the interval is not over seeds.
+    is better than a run of the second. It is None if the interval is not over seeds, or if a group has fewer
+    than FEWEST_SEEDS runs.
     """
 
     first: str
@@ -266,10 +275,11 @@ def _differences(first: RunGroup, second: RunGroup, key: tuple[str, str]) -> Ite
     if over == "seeds" or not is_paired:
         error = error_of([one for side in sides for one in side])
         interval = difference_interval(values[0], values[1], error)
-        sign = -1.0 if key[0] == "mean_regret" else 1.0
-        better = probability_of_improvement([sign * values[0]], [sign * values[1]])
-        found = Measured(*key, apart, *interval)
-        yield GroupDifference(*names, found, over, better if over == "seeds" else None)
+        better = None
+        if min(map(len, sides)) >= FEWEST_SEEDS:
+            sign = -1.0 if key[0] == "mean_regret" else 1.0
+            better = probability_of_improvement([sign * values[0]], [sign * values[1]])
+        yield GroupDifference(*names, Measured(*key, apart, *interval), over, better)
     if is_paired:
         ours, theirs = (np.stack(one).mean(axis=0, dtype=np.float64) for one in regrets)
         interval = paired_interval(ours - theirs, first.runs[0].run.identity.ruleset)
@@ -356,7 +366,13 @@ def compare_runs(
         InvalidMatch: If `games` is odd or negative.
         NoLadder: If `games` is given and no ladder is stored for the ruleset.
     """
-    checkpoints, groups = whole("checkpoints", checkpoints, 1), group_runs(paths)
+    checkpoints = whole("checkpoints", checkpoints, 1)
+    if games:
+        num_pairs(games)
+    groups = group_runs(paths)
+    ruleset = next(iter(groups.values()))[0].identity.ruleset
+    if games:
+        stored_ladder(ruleset)
     total, measured, done = sum(map(len, groups.values())), [], 0
     for name, runs in groups.items():
         members = []
@@ -368,7 +384,6 @@ def compare_runs(
         measured.append(RunGroup(name, members))
     if progress is not None:
         progress("runs", done, total)
-    ruleset = measured[0].runs[0].run.identity.ruleset
     comparison = RunComparison(ruleset, measured, _notes(measured, ruleset))
     if not comparison.curves and checkpoints > 1:
         comparison.notes.append(
@@ -394,11 +409,11 @@ def _measure(run: RunResults, checkpoints: int, games: int, results: str | Path 
     if has_exact_positions(ruleset):
         # The last one may be saved twice, in checkpoints/ and as final.zip.
         saved = {read_identity(path).environment_steps: path for path in RunFolder(run.path).saved()}
-        learned = [path for steps, path in saved.items() if steps]
-        for path in spread_out(learned or [run.checkpoint], checkpoints):
+        learned = {path: steps for steps, path in saved.items() if steps}
+        learned = learned or {run.checkpoint: run.identity.environment_steps}
+        for path in spread_out([*learned], checkpoints):
             last = measure_regret(make(str(path), ruleset, seed=run.seed, num_threads=1), ruleset)
-            steps = read_identity(path).environment_steps
-            progress += [CurvePoint(steps, one) for one in _of_regret(last)]
+            progress += [CurvePoint(learned[path], one) for one in _of_regret(last)]
         win_rates = [one for one in final if one.measure == "win_rate"]
         final = [*(_of_regret(last) if last else []), *win_rates]
     progress += [CurvePoint(*one) for one in run.win_rates_over_time()]
@@ -437,7 +452,7 @@ def _notes(groups: Sequence[RunGroup], ruleset: Ruleset) -> list[str]:
     if len({one.run.opening_turns for group in groups for one in group.runs}) > 1:
         notes.append("win rates cannot be compared: the runs differ in evaluation.opening_turns")
     if not has_exact_positions(ruleset):
-        notes.append(f"regret is not measured, because no solved positions are bundled for {ruleset.name}")
+        notes.append(NO_POSITIONS.format(ruleset.name))
     if any(len(group.runs) == 1 for group in groups):
         notes.append("a group with one run has intervals over positions or games, not over seeds")
     return notes

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mancala_env.benchmark.aggregates import Estimate
-from mancala_env.benchmark.run_comparison import FEWEST_SEEDS, RunComparison
+from mancala_env.benchmark.run_comparison import FEWEST_SEEDS, GroupDifference, RunComparison
 from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.plots import draw_band, figure_of, finish, matplotlib_or_why, new_axes
 from mancala_env.evaluation.report import Table, save_report
@@ -51,7 +50,6 @@ def narrow_differences_table(comparison: RunComparison) -> Table:
 
 def differences_table(comparison: RunComparison) -> Table:
     """Return a table of the differences of each two groups."""
-    few = {group.name for group in comparison.groups if len(group.runs) < FEWEST_SEEDS}
     rows = [
         [
             one.first,
@@ -59,7 +57,7 @@ def differences_table(comparison: RunComparison) -> Table:
             one.difference.title,
             *_signed(one.difference),
             one.over,
-            _probability(one.improvement, is_known=few.isdisjoint((one.first, one.second))),
+            _probability(one),
         ]
         for one in comparison.differences
     ]
@@ -72,12 +70,10 @@ def _signed(one: Measured) -> tuple[str, str]:
     return f"{'+' * (not value.startswith('-'))}{value}", interval
 
 
-def _probability(found: Estimate | None, *, is_known: bool) -> str:
-    if found is None:
-        return ""
-    if not is_known:
-        return f"n/a (needs {FEWEST_SEEDS} seeds)"
-    value, low, high = (f"{each:.2f}" for each in found)
+def _probability(one: GroupDifference) -> str:
+    if one.improvement is None:
+        return f"n/a (needs {FEWEST_SEEDS} seeds)" if one.over == "seeds" else ""
+    value, low, high = (f"{each:.2f}" for each in one.improvement)
     return value if low == high else f"{value} ({low} to {high})"
 
 

@@ -6,6 +6,7 @@ Tables use the last measurement of each ended run. Curves use all measuring poin
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -14,11 +15,11 @@ import numpy as np
 from mancala_env._util.tabular import Tabular, named_interval
 from mancala_env.benchmark.aggregates import Estimate, estimate_iqm, probability_of_improvement
 from mancala_env.benchmark.budget import Limit
-from mancala_env.benchmark.results import BASELINE, Results, Row
+from mancala_env.benchmark.results import BASELINE, RULESETS, Results, Row
 from mancala_env.benchmark.runner import FEWEST_SEEDS
 from mancala_env.benchmark.scoring import Scoring, regret_of_random
 from mancala_env.benchmark.tasks import TASKS
-from mancala_env.errors import MancalaError
+from mancala_env.errors import InvalidRuleset, MancalaError
 from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.plots import (
     ANCHOR,
@@ -29,6 +30,7 @@ from mancala_env.evaluation.plots import (
     matplotlib_or_why,
     new_axes,
 )
+from mancala_env.evaluation.regret import has_exact_positions
 from mancala_env.evaluation.report import save_report
 
 if TYPE_CHECKING:
@@ -184,6 +186,13 @@ class BenchmarkSummary(Tabular):
             notes.append(f"{outdated} measurements are excluded: the files of their entries have changed")
         if repeated:
             notes.append(f"{repeated} measurements are excluded: they were repeated with another version")
+        together = [names for names in self._together().values() if len(names) > 1]
+        lacking = sorted({name for names in together for name in names if not self._has_scale(name)})
+        if lacking:
+            notes.append(
+                f"the table of {ALL} is excluded: it needs the ruleset file (copy the folder {RULESETS}) and "
+                f"solved positions (mancala_env.evaluation.prepare makes some) of {', '.join(lacking)}"
+            )
         titles = [str(contest) for contest in self.contests()]
         if len(set(titles)) < len(titles):
             notes.append(
@@ -195,12 +204,23 @@ class BenchmarkSummary(Tabular):
 
     def contests(self) -> list[Contest]:
         """Return the contests on single rulesets and, if there are several, on all rulesets together."""
-        single = dict.fromkeys(_contest(row) for row in self.rows)
-        several: dict[Contest, set[str]] = {}
-        for one in single:
-            several.setdefault(_together(one), set()).add(one.ruleset)
-        found = [one for one, names in several.items() if len(names) > 1] + list(single)
+        together = self._together().items()
+        found = [one for one, names in together if len(names) > 1 and all(map(self._has_scale, names))]
+        found += dict.fromkeys(_contest(row) for row in self.rows)
         return sorted(found, key=lambda one: ([*TASKS].index(one.task), one.limit, one.ruleset != ALL))
+
+    def _together(self) -> dict[Contest, set[str]]:
+        """Return the contests on all rulesets, with the names of their rulesets."""
+        found: dict[Contest, set[str]] = {}
+        for row in self.rows:
+            found.setdefault(_together(_contest(row)), set()).add(row.key.ruleset)
+        return found
+
+    def _has_scale(self, name: str) -> bool:
+        """Return whether the regret of random play is known on a ruleset, which may be from elsewhere."""
+        with suppress(InvalidRuleset):
+            return has_exact_positions(self._results.ruleset(name))
+        return False
 
     def standings(self, contest: Contest) -> list[Standing]:
         """Return the results of all entries with ended runs, the least regret first.

@@ -53,7 +53,7 @@ def run(options: Any) -> int:
             comparison = compare_runs(options.runs, **chosen, progress=progress)
     except KeyboardInterrupt:
         kept = f"finished games are in {options.results}; run the same command to resume"
-        raise Interrupted(kept * bool(options.results)) from None
+        raise Interrupted(kept if options.results else "") from None
     put_result(comparison, options, lambda: _print(comparison), write_report=write_report)
     return 0
 

@@ -85,7 +85,7 @@ def run(options: Any) -> int:
     ruleset = ruleset_of(specs) if options.ruleset is None else options.ruleset
     if options.ladder is None:
         options.ladder = len(specs) == 1
-        if not options.ladder and _is_ladder_usable(ruleset, options):
+        if not options.ladder and _is_ladder_usable(options):
             # Two anchors keep the ladder's scale in little time.
             options.ladder, options.max_anchors = True, 2
     for spec in specs:
@@ -114,7 +114,7 @@ def run(options: Any) -> int:
         if not isinstance(error, KeyboardInterrupt):
             raise
         kept = f"finished games are in {options.results}; run the same command to resume"
-        raise Interrupted(kept * bool(options.results)) from None
+        raise Interrupted(kept if options.results else "") from None
     _print_and_write(evaluation, options)
     return 0
 
@@ -125,16 +125,8 @@ def _print_and_write(evaluation: "Evaluation", options: Any) -> None:
     put_result(evaluation, options, lambda: _print_evaluation(evaluation), write_report=write_report)
 
 
-def _is_ladder_usable(ruleset: Ruleset | str, options: Any) -> bool:
-    """Return whether a ladder is stored for the ruleset, and the options do not exclude it."""
-    from mancala_env.evaluation.ladder import NoLadder, stored_ladder
-
-    if options.rounds != 1 or options.opening_turns is not None or options.opening_set is not None:
-        return False
-    try:
-        return bool(stored_ladder(ruleset))
-    except NoLadder:
-        return False
+def _is_ladder_usable(options: Any) -> bool:
+    return options.rounds == 1 and options.opening_turns is None and options.opening_set is None
 
 
 def ruleset_of(specs: Sequence[Spec]) -> Ruleset | str:

@@ -56,24 +56,22 @@ def add_arguments(parser: Parser) -> None:
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
     text = " ".join(options.what)
-    if is_record(text):
+    is_game, is_start = is_record(text), is_ruleset(text)
+    if is_game or is_start:
+        _refuse_ruleset(text, options)
+    if is_game:
         _show_record(text, options)
         return 0
     if options.game is not None or options.turn is not None:
         raise InvalidArgument(f"--game and --turn need a file of game records, not {printable(text)!r}")
-    is_start = is_ruleset(text)
     if _picture(options) is not None or options.action is not None:
         _show_position(Position(text) if is_start else position_of(text, options.ruleset), options)
         return 0
     first_word = text.partition(" ")[0]
     is_position = not is_start and first_word != text and ":" not in first_word and not exists(text)
     spec, kind = None if is_start or is_position else _spec_of(text), kind_named(text)
-    is_of_one_ruleset = is_start or (spec is not None and spec.kind == "checkpoint")
-    if options.ruleset is not None and is_of_one_ruleset:
-        raise InvalidArgument(
-            f"--ruleset needs an agent such as trained, or a position, not {printable(text)!r}"
-        )
     if spec is not None and spec.kind == "checkpoint":
+        _refuse_ruleset(text, options)
         show_network(text, options.all, options.json)
     elif spec is not None:
         ruleset = rulesets.lookup(ruleset_of([spec]) if options.ruleset is None else options.ruleset)
@@ -89,6 +87,14 @@ def run(options: Any) -> int:
             f"{text!r} is not a ruleset ({', '.join(rulesets.names())}), an agent, a file or a position"
         )
     return 0
+
+
+def _refuse_ruleset(text: str, options: Any) -> None:
+    """Raise if --ruleset is given for something that is of one ruleset."""
+    if options.ruleset is not None:
+        raise InvalidArgument(
+            f"--ruleset needs an agent such as trained, or a position, not {printable(text)!r}"
+        )
 
 
 def _spec_of(text: str) -> Spec | None:

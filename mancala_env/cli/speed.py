@@ -29,9 +29,9 @@ def run(options: Any) -> int:
     check_outputs(options)
     rows = measure(options.ruleset, seconds=options.seconds, num_threads=options.num_threads)
     columns = {
-        "what": "What was measured",
-        "median": "Median of the measured values",
-        "unit": "Unit of median",
+        "name": "What was measured",
+        "value": "Median of the measured values",
+        "unit": "Unit of the value",
     }
     shown = [[row.name, f"{row.value:,.0f}", row.unit] for row in rows]
     plain, table = [row._asdict() for row in rows], TableRows(columns, rows)

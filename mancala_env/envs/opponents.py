@@ -18,11 +18,12 @@ from mancala_env.agents import Agent, AgentLike
 from mancala_env.agents.scripted import GreedyAgent, RandomAgent
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.jit.threads import num_threads_of, run_in_slices
-from mancala_env.engine.state import NORTH, NUM_COLUMNS, PLAYERS, SOUTH, encode
+from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, encode
 from mancala_env.engine.turn import first_illegal
 from mancala_env.envs import kernels
 from mancala_env.envs.options import BY_MASKS, OR_ILLEGAL, EnvOptions, starting_game
 from mancala_env.errors import IllegalMove, InvalidArgument
+from mancala_env.games.batch import illegal_action
 
 _SEATS = {"south": SOUTH, "north": NORTH, "random": kernels.RANDOM_SEAT}
 _ILLEGAL = {"raise": kernels.RAISE, "lose": kernels.LOSE, "random": kernels.PLAY_RANDOM}
@@ -204,10 +205,13 @@ class Duel:
             for one in positions or [None] * self.num_games
         ]
         own_seats = [one_of("seat", seat, (None, *_SEATS)) for seat in seats or [None] * self.num_games]
-        work = self._copy()
-        rows, starts = work.rows, work.starts.copy()
         turn = np.full(self.num_games, kernels.SHOW, np.int8)
         turn[slice(None) if where is None else where] = kernels.RESTART
+        now, before, others = self._now, None, np.flatnonzero(turn == kernels.SHOW)
+        if len(others) and self._spare is not None and self._options.render_mode is not None:
+            before = self._spare.games[others]
+        work = self._copy()
+        rows, starts = work.rows, work.starts.copy()
         for b in np.flatnonzero(turn == kernels.RESTART).tolist():
             if seeds is not None and seeds[b] is not None:
                 drawn = np.random.SeedSequence(seeds[b]).generate_state(1, np.uint64)
@@ -218,6 +222,9 @@ class Duel:
             rows[b, kernels.GIVEN_SEAT] = 0 if own_seats[b] is None else _SEATS[own_seats[b]] + 1
             rows[b, kernels.TRIES] = 0
         self._take_over(work._replace(starts=starts), np.zeros(self.num_games, np.int64), turn)
+        if before is not None:  # pictures of the other games show their last turns as before
+            now.games[others] = before
+            self._now.rows[others, kernels.TRAIL] = now.rows[others, kernels.TRAIL]
 
     def step(self, actions: np.ndarray | Sequence[int], restart: np.ndarray | None = None) -> None:
         """Play the learner's turn in every game, then opponents' until the learner is to move again.
@@ -241,11 +248,8 @@ class Duel:
             )
         b = first_illegal(self._rules, self.games, chosen, learns & self.is_raising, self.num_actions)
         if b >= 0:
-            raise IllegalMove(
-                f"game {b}: {PLAYERS[self.seats[b]]} cannot play action {chosen[b]}; legal "
-                f"actions: {', '.join(str(a) for a in np.flatnonzero(self.legal_mask[b]))}. "
-                f"{BY_MASKS}{OR_ILLEGAL}"
-            )
+            hint = BY_MASKS + OR_ILLEGAL
+            raise illegal_action(b, int(self.seats[b]), int(chosen[b]), self.legal_mask[b], hint)
         return chosen
 
     def play_one(self, action: int) -> None:

@@ -126,7 +126,7 @@ class EnvOptions:
         game: str | None = None,
     ) -> "EnvOptions":
         """Return the options from the keywords of a constructor whose arguments are `known`."""
-        refuse_unknown("unexpected keyword argument", keywords, known)
+        refuse_unknown("unexpected keyword argument", keywords, known, _ELSEWHERE)
         if isinstance(ruleset, str) and kind_named(ruleset.partition(":")[0]) is not None:
             raise InvalidRuleset(f"{ruleset!r} is an agent, not a ruleset")
         return cls(ruleset=ruleset_of(game, ruleset), **keywords)
@@ -174,12 +174,18 @@ class UnknownOption(InvalidArgument, TypeError):
     """An argument or a reset option that an environment does not have."""
 
 
-def refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise an UnknownOption for the first unknown name, with a message that begins with `what`."""
+def refuse_unknown(
+    what: str, given: Iterable[str], known: Iterable[str], elsewhere: Mapping[str, str] | None = None
+) -> None:
+    """Raise an UnknownOption for the first unknown name, with a message that begins with `what`.
+
+    `elsewhere` has the hints for names that other environments know.
+    """
     names = tuple(known)
     for name in given:
         if name not in names:
-            hint = f" ({_ELSEWHERE[name]})" if name in _ELSEWHERE else did_you_mean(name, names)
+            place = (elsewhere or {}).get(name)
+            hint = f" ({place})" if place else did_you_mean(name, names)
             raise UnknownOption(f"{what} {name!r}{hint}; the names are: {', '.join(names)}")
 
 

@@ -127,7 +127,14 @@ class MancalaVectorEnv(VectorEnv[np.ndarray, Any, np.ndarray]):
         self._duel.set_opponent(opponent)
 
     def position(self, b: int) -> Position:
-        """Return a copy of the position of game b."""
+        """Return a copy of the position of game b.
+
+        Raises:
+            ResetNeeded: :meth:`reset` was not called.
+            InvalidPosition: b is out of range.
+        """
+        if not self._has_started.all():
+            raise ResetNeeded(f"no episode of game {b} has started; call reset()")
         return Position.from_games(self.ruleset, self._duel.games, b)
 
     def reset(

@@ -12,6 +12,7 @@
 | `balanced_openings` | the bundled balanced openings |
 | `ratings` | Elo ratings with intervals |
 | `ladder` | the stored ladder: bundled ratings of scripted agents |
+| `prepared` | `prepare`: what a ruleset outside the catalogue needs for an evaluation |
 | `regret` | regret: the seeds that moves lose compared with perfect play |
 | `intervals` | 95 % intervals |
 | `report`, `plots`, `html_page` | reports as HTML and PNG files |

@@ -18,6 +18,7 @@ from mancala_env.evaluation.openings import InvalidMatch, Openings, openings_in_
 from mancala_env.evaluation.ratings import ZERO, Ratings, fit_ratings
 from mancala_env.evaluation.regret import (
     FIXED_POSITIONS,
+    NO_POSITIONS,
     Regret,
     RegretDifference,
     has_exact_positions,
@@ -27,10 +28,6 @@ from mancala_env.evaluation.regret import (
 )
 from mancala_env.evaluation.round_robin import Entrant, check_distinct, entrant, play_pairings
 from mancala_env.rulesets import Ruleset, RulesetLike, lookup
-
-_NO_POSITIONS = (
-    "regret is not measured, because no solved positions are bundled for {}; evaluation.prepare makes some"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +73,11 @@ class Evaluation(Tabular):
     @property
     def scale(self) -> str:
         """The scale of the ratings, in words."""
+        if self.ratings is None:
+            return "no agent is rated without matches"
         if self.is_on_ladder:
             return f"ratings are on the scale of the stored ladder of {self.ruleset} (random = 0)"
-        zero = self.ratings.scale if self.ratings is not None else "mean = 0"
+        zero = self.ratings.scale
         return f"ratings are from these games only ({zero}) and not comparable with other evaluations"
 
     COLUMNS: ClassVar[Mapping[str, str]] = {
@@ -182,7 +181,7 @@ def evaluate(
         notes += [f"anchor {anchor} is excluded: {why}" for anchor, why in stored.excluded.items()]
     if chosen.regret and not has_exact_positions(ruleset):
         chosen = replace(chosen, regret=False)
-        notes.append(_NO_POSITIONS.format(ruleset.name))
+        notes.append(NO_POSITIONS.format(ruleset.name))
     opening_set, turns = openings_to_evaluate(chosen.opening_set, ruleset, chosen.opening_turns)
     names, seed = tuple(one.name for one in entrants), whole("seed", chosen.seed, 0)
     found = Evaluation(ruleset.name, names, [], None, [], notes, [], opening_set, turns, chosen.rounds, seed)
@@ -267,8 +266,6 @@ def _with_matches(
 ) -> Evaluation:
     ratings = fit_ratings(matches, fixed=fixed)
     notes = [*found.notes, *(f"some games are not recorded: {error}" for error in record_errors)]
-    if not ratings.zero:
-        notes.append("random did not play, so the mean rating of the agents is 0 Elo")
     is_on_ladder = fixed is not None
     return replace(found, matches=matches, ratings=ratings, notes=notes, is_on_ladder=is_on_ladder)
 

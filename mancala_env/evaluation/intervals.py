@@ -119,9 +119,9 @@ def spread_of_runs(values: np.ndarray, error: float) -> float:
 def difference_interval(first: np.ndarray, second: np.ndarray, spread: float) -> tuple[float, float]:
     """Return a 95 % interval of the difference of two means of independent values, such as results of runs.
 
-    This is Welch's interval (1947), with variances of at least those of :func:`spread_of_runs`. A single
-    value gets the variance of the other side, as in Student's test. With a single value on both sides it is
-    the normal interval for values with the standard deviation `spread`.
+    This is Welch's interval (1947). If values spread less than `spread`, their variance is moderated towards
+    it. A single value gets the variance of the other side, as in Student's test. With a single value on both
+    sides it is the normal interval for values with the standard deviation `spread`.
 
     Args:
         first: Values, `[N]`, N at least 1.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from mancala_env._util.files import write_whole
-from mancala_env._util.package_data import prepared_file
+from mancala_env._util.package_data import new_prepared_file, prepared_file
 from mancala_env._util.tabular import Tabular
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.balanced_openings import openings_hash
@@ -124,13 +124,12 @@ def prepare_ladder(ruleset: RulesetLike, say: Callable[[str], object] = print) -
     try:
         return stored_ladder(ruleset)
     except NoLadder:
-        file = prepared_file(ruleset, _LADDER_FILE)
+        file = new_prepared_file(ruleset, _LADDER_FILE)
     say(f"rating {', '.join(OWN_ANCHORS)} on {ruleset.name}, once; kept in {file}")
     chosen, turns = openings_to_evaluate(None, ruleset, None)
     matches = round_robin(OWN_ANCHORS, ruleset, games=_GAMES, opening_set=chosen, opening_turns=turns)
     counts = tuple(map(as_pair_counts, matches))
     played = Ladder(ruleset.name, counts, turns, {}, chosen, openings_hash(ruleset, chosen))
-    file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, json.dumps(as_entry(played), indent=2))
     return played
 

@@ -11,7 +11,7 @@ def prepare(ruleset: RulesetLike, say: Callable[[str], object] = print, *, ladde
     """Solve positions and play a ladder for a ruleset, unless it has them; about a minute on a small board.
 
     Both are kept in the user's cache folder. :func:`evaluate` then measures regret and Elo. The commands
-    ``mancala evaluate``, ``train`` and ``benchmark`` call this function.
+    ``mancala evaluate`` and ``benchmark`` call this function, and ``mancala train`` does without a ladder.
 
     >>> prepare("leyla")  # does nothing: both are bundled
 

@@ -23,12 +23,16 @@ from mancala_env.evaluation.openings import InvalidMatch, openings, openings_in_
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 from mancala_env.solver import ILLEGAL, PHASES, Solver, positions
-from mancala_env.solver.position_sets import has_positions, phase_of
+from mancala_env.solver.position_sets import PositionSet, has_positions, phase_of
 
 FIXED_POSITIONS = "fixed positions"
 MOST_MISTAKES = 6
 """Number of worst moves stored with an agent's regret."""
 _POSITIONS_AT_ONCE = 64
+NO_POSITIONS = (
+    "regret is not measured, because no solved positions are bundled for {}; evaluation.prepare makes some"
+)
+"""Note for a ruleset without solved positions, with a place for its name."""
 # Expected cost of a mistake, as a share of all seeds, for rulesets without solved positions. In the bundled
 # positions a mistake costs 8 to 25 % of all seeds.
 _MISTAKE = 1 / 6
@@ -230,12 +234,16 @@ def paired_interval(apart: np.ndarray, ruleset: Ruleset) -> tuple[float, float]:
     return mean_interval(apart, expected_mistake(ruleset), -most, most)
 
 
-@lru_cache
 def expected_mistake(ruleset: Ruleset) -> float:
     """Return the mean cost in seeds of a move that is not optimal, over the fixed positions."""
-    if not has_exact_positions(ruleset):
-        return _MISTAKE * ruleset.total_seeds
-    values = positions(ruleset).action_values.astype(np.int64)
+    # Not cached by ruleset, because positions may be made later.
+    is_known = has_exact_positions(ruleset)
+    return _mean_mistake(positions(ruleset)) if is_known else _MISTAKE * ruleset.total_seeds
+
+
+@lru_cache
+def _mean_mistake(solved: PositionSet) -> float:
+    values = solved.action_values.astype(np.int64)
     regrets = values.max(axis=1, keepdims=True) - values
     return float(regrets[(values != ILLEGAL) & (regrets > 0)].mean())
 

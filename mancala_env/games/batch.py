@@ -125,11 +125,13 @@ def _step(rules, settings, autoreset, games, randoms, actions, where, outputs, s
         _write_view(rules, game, player, legal_mask, observation, b)
 
 
-def illegal_action(b: int, player: int, action: int, legal_mask: np.ndarray) -> IllegalMove:
+def illegal_action(
+    b: int, player: int, action: int, legal_mask: np.ndarray, hint: str = "Choose by legal_mask"
+) -> IllegalMove:
     """Return the error for an illegal action in game b; `legal_mask` is int8 `[A]`, of the player to move."""
     legal = ", ".join(map(str, np.flatnonzero(legal_mask))) or "none"
     why = f"{PLAYERS[player]} cannot play action {action}"
-    return IllegalMove(f"game {b}: {why}; legal actions: {legal}. Choose by legal_mask")
+    return IllegalMove(f"game {b}: {why}; legal actions: {legal}. {hint}")
 
 
 class Batch:

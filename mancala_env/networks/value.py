@@ -58,8 +58,8 @@ _UNITS_AT, _TABLE_AT = 1, 1 + 2 * NUM_UNITS
 # Weights of units are whole numbers over 2**_SHIFT.
 _SHIFT = 16
 _MOST_SUM = 65_000  # below 65,535, so that rounding cannot overflow
-# Limit of a weight, within which no kernel overflows. Those of trained networks are below 100.
-_LARGEST = 1e4
+LARGEST = 1e4
+"""Limit of a weight, within which no kernel overflows. Those of trained networks are below 100."""
 
 _U8, _U16 = np.uint64(8), np.uint64(16)
 _BYTE, _LANE = np.uint64(0xFF), np.uint64(0xFFFF)
@@ -136,9 +136,9 @@ class ValueWeights(NamedTuple):
                 f"its value network has {len(content)} bytes; expected {4 * sum(sizes)}"
             )
         numbers = np.frombuffer(content, "<f4").astype(np.float32)
-        if not (np.abs(numbers) <= _LARGEST).all():  # false for NaN, too
+        if not (np.abs(numbers) <= LARGEST).all():  # false for NaN, too
             raise InvalidValueNetwork(
-                f"its value network has numbers that are not finite or above {_LARGEST:g}"
+                f"its value network has numbers that are not finite or above {LARGEST:g}"
             )
         parts = np.split(numbers, np.cumsum(sizes)[:-1])
         return ValueWeights(*(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)))

@@ -112,7 +112,12 @@ class Observer:
         return np.zeros((num_games, *self.shape), self.dtype)
 
     def observe(self, games: np.ndarray, players: int | np.ndarray | None = None) -> np.ndarray:
-        """Return observations of games, `[B, *shape]`; see :meth:`write` for arguments and errors."""
+        """Return observations of games, `[B, *shape]`; see :meth:`write` for the arguments.
+
+        Raises:
+            InvalidPosition: `games` is not uint64 `[B, NUM_COLUMNS]`.
+            InvalidArgument: `players` is invalid.
+        """
         games = check_array(games)
         out = self.empty(len(games))
         self.write(games, out, players=players)
@@ -192,7 +197,13 @@ def _write_legal(rules, games, players, wanted, legal, start, stop):
 
 
 def observe(ruleset: RulesetLike, games: np.ndarray, players: int | np.ndarray | None = None) -> np.ndarray:
-    """Return observations of the kind "board", float32 `[B, F]`; see :meth:`Observer.write`."""
+    """Return observations of the kind "board", float32 `[B, F]`; see :meth:`Observer.write`.
+
+    Raises:
+        InvalidRuleset: The ruleset is unknown.
+        InvalidPosition: `games` is not uint64 `[B, NUM_COLUMNS]`.
+        InvalidArgument: `players` is invalid.
+    """
     refuse_swapped("observe(ruleset, games)", ruleset, games)
     return Observer(ruleset).observe(games, players)
 

@@ -15,10 +15,11 @@ MAX_LAPS_SHOWN = 24
 """Most laps of a relay that are shown; the last lap always is."""
 SEED_SECONDS = 0.18
 """Default time that a seed takes to fall."""
-_SEEDS_LONG = {
+SEEDS_LONG = {
     "lift": 1.5, "drop": 1.0, "relay": 1.0, "capture": 2.5, "ransom": 2.5, "store": 3.0, "own": 3.5,
     "put_back": 5.0, "skip": 4.0, "pass": 4.0, "next": 0.0, "end": 0.0,
 }  # fmt: skip
+"""Time of each kind of event, in times of a falling seed."""
 
 
 class Step(NamedTuple):
@@ -73,7 +74,7 @@ def steps(
         for hole, seeds in lying.items():
             board.seeds[0, hole] += seeds
         in_hand = sum(lying.values())
-        seconds = seed_seconds * _SEEDS_LONG[event.kind]
+        seconds = seed_seconds * SEEDS_LONG[event.kind]
         shown.append(Step(start, seconds, event, board, source if in_hand else -1, in_hand, lap))
         start += seconds
     return shown

@@ -29,13 +29,16 @@ ROLES = ("south", "north")
 
 CELL, HOLE, SEED = 92.0, 38.0, 7.0
 """Width of a cell, radius of a hole, radius of a seed."""
-_TRAY, _MARGIN, _SPACE = 96.0, 14.0, 10.0
-_HEADER, _FOOTER, _GAP = 46.0, 46.0, 64.0
-_LABEL, _NUMBER, _STRIP = 24.0, 35.0, 7.0
+TRAY, MARGIN, SPACE = 96.0, 14.0, 10.0
+HEADER, FOOTER, GAP = 46.0, 46.0, 64.0
+LABEL, NUMBER_HEIGHT, STRIP = 24.0, 35.0, 7.0
+"""Sizes of trays, of the spaces around and between rows, and of the strip above or below a row."""
 TITLE, NUMBER, LINE, WORD = 22.0, 28.0, 22.0, 19.0
 """Font sizes of the title, numbers of seeds, the line under the board, and other texts."""
-_TRAY_COLUMNS, _TRAY_PITCH = 5, 15.0
-_LETTER = 0.56  # approximate width of a letter, relative to the font size
+TRAY_COLUMNS, TRAY_PITCH = 5, 15.0
+"""Seeds in a row of a tray, and the distance between them."""
+LETTER = 0.56
+"""Approximate width of a letter, relative to the font size."""
 
 
 class Disc(NamedTuple):
@@ -112,14 +115,12 @@ class Layout:
     def __init__(self, ruleset: Ruleset) -> None:
         self.ruleset = ruleset
         self._squares = [square_of(ruleset, hole) for hole in range(ruleset.num_holes)]
-        self._left = _MARGIN + _TRAY + _SPACE
+        self._left = MARGIN + TRAY + SPACE
         self.width = 2 * self._left + CELL * ruleset.row_width
-        outer = _STRIP + _LABEL + _NUMBER
-        self._tops = (_HEADER + outer + HOLE, _HEADER + outer + 3 * HOLE + _GAP)
-        self.height = _HEADER + 2 * outer + 4 * HOLE + _GAP + _FOOTER
-        self.board = Box(
-            _MARGIN, _HEADER, self.width - 2 * _MARGIN, self.height - _HEADER - _FOOTER, 18, "board"
-        )
+        outer = STRIP + LABEL + NUMBER_HEIGHT
+        self._tops = (HEADER + outer + HOLE, HEADER + outer + 3 * HOLE + GAP)
+        self.height = HEADER + 2 * outer + 4 * HOLE + GAP + FOOTER
+        self.board = Box(MARGIN, HEADER, self.width - 2 * MARGIN, self.height - HEADER - FOOTER, 18, "board")
 
     def hole(self, hole: int) -> tuple[float, float]:
         """Return the centre of a hole."""
@@ -133,22 +134,22 @@ class Layout:
     def seed(self, hole: int, place: int) -> tuple[float, float]:
         """Return the position of a seed in a hole; from place 12 on, seeds overlap."""
         x, y = self.hole(hole)
-        dx, dy = _PLACES[place % MAX_SEEDS_DRAWN]
+        dx, dy = PLACES[place % MAX_SEEDS_DRAWN]
         return x + dx, y + dy
 
     def tray(self, player: int) -> Box:
         """Return the box of a player's store: at their right if sowing is anticlockwise."""
         at_right = (player == SOUTH) == (self.ruleset.direction == "anticlockwise")
-        x = self.width - _MARGIN - _TRAY if at_right else _MARGIN
-        return Box(x + 8, _HEADER + 10, _TRAY - 16, self.board.height - 20, 14, "hole", "hole_edge", 1.5)
+        x = self.width - MARGIN - TRAY if at_right else MARGIN
+        return Box(x + 8, HEADER + 10, TRAY - 16, self.board.height - 20, 14, "hole", "hole_edge", 1.5)
 
     def tray_seed(self, player: int, place: int) -> tuple[float, float]:
         """Return the position of a seed in a store; seeds overlap when the store is full."""
         tray = self.tray(player)
-        rows = int((tray.height - 84) // _TRAY_PITCH)
-        column, row = place % _TRAY_COLUMNS, (place // _TRAY_COLUMNS) % rows
-        left = tray.x + (tray.width - _TRAY_PITCH * (_TRAY_COLUMNS - 1)) / 2
-        return left + _TRAY_PITCH * column, tray.y + tray.height - 15 - _TRAY_PITCH * row
+        rows = int((tray.height - 84) // TRAY_PITCH)
+        column, row = place % TRAY_COLUMNS, (place // TRAY_COLUMNS) % rows
+        left = tray.x + (tray.width - TRAY_PITCH * (TRAY_COLUMNS - 1)) / 2
+        return left + TRAY_PITCH * column, tray.y + tray.height - 15 - TRAY_PITCH * row
 
     def tray_number(self, player: int) -> tuple[float, float]:
         """Return the position of the number of a store."""
@@ -163,7 +164,7 @@ class Layout:
     def label(self, hole: int) -> tuple[float, float]:
         """Return the position of the label of a hole: its turn, or the word for an owned hole."""
         x, y = self.hole(hole)
-        return x, y + (HOLE + _NUMBER + 18 if self.outward(hole) > 0 else -HOLE - _NUMBER - 6)
+        return x, y + (HOLE + NUMBER_HEIGHT + 18 if self.outward(hole) > 0 else -HOLE - NUMBER_HEIGHT - 6)
 
     def value(self, hole: int) -> tuple[float, float]:
         """Return the centre of the badge with a hole's value, on the inner side of the hole."""
@@ -173,7 +174,7 @@ class Layout:
     def strip(self, hole: int) -> tuple[float, float, float]:
         """Return the left end, width and upper edge of the strip that shows the territory of a hole."""
         x, _ = self.hole(hole)
-        top = _HEADER + 2 if self.outward(hole) < 0 else _HEADER + self.board.height - _STRIP
+        top = HEADER + 2 if self.outward(hole) < 0 else HEADER + self.board.height - STRIP
         return x - CELL / 2 + 5, CELL - 10, top
 
     @property
@@ -182,11 +183,12 @@ class Layout:
         return self.height - 16
 
 
-_PLACES = tuple(
+PLACES = tuple(
     (radius * cos(angle), radius * sin(angle))
     for radius, count, turned in ((11.0, 4, 0.25), (27.0, 8, 0.125))
     for angle in (2 * pi * (i * (3 if count == 8 else 1) / count + turned) for i in range(count))
 )
+"""Places `(x, y)` of the seeds of a hole, relative to its centre, in the order in which they are filled."""
 
 
 @lru_cache(maxsize=64)
@@ -227,8 +229,8 @@ def describe(
         shapes += _tray(layout, player)
     for hole in range(ruleset.num_holes):
         shapes += _strip(layout, hole, territory[hole])
-    written = _shortened(title, layout.width - 2 * _MARGIN, TITLE)
-    shapes.append(Words(_MARGIN + 4, 32, written, TITLE, "ink", "start", True, "title"))
+    written = _shortened(title, layout.width - 2 * MARGIN, TITLE)
+    shapes.append(Words(MARGIN + 4, 32, written, TITLE, "ink", "start", True, "title"))
     for player in (NORTH, SOUTH):
         shapes += _store(layout, player, int(state.stores[0, player]))
     for hole in range(ruleset.num_holes):
@@ -302,10 +304,10 @@ def _strip(layout: Layout, hole: int, sower: int) -> Iterator[Shape]:
     """Draw the territory of a hole: one bar for South, two for North."""
     x, width, y = layout.strip(hole)
     if sower == SOUTH:
-        yield Box(x, y, width, _STRIP - 2, 2, "south")
+        yield Box(x, y, width, STRIP - 2, 2, "south")
     else:
         for left in (x, x + width / 2 + 4):
-            yield Box(left, y, width / 2 - 4, _STRIP - 2, 2, "north")
+            yield Box(left, y, width / 2 - 4, STRIP - 2, 2, "north")
 
 
 def _hole(layout: Layout, hole: int, owner: int, lit_for: int) -> Iterator[Shape]:
@@ -340,8 +342,8 @@ def _label(layout: Layout, hole: int, owner: int, sower: int) -> Iterator[Shape]
         yield Words(x, y, turn_name(layout.ruleset, sower, hole), WORD, "faint", name=f"label-{hole}")
         return
     word = OWNED_WORDS[layout.ruleset.landing]
-    size = min(WORD, (CELL - 20) / (len(word) * _LETTER))
-    left = x - len(word) * size * _LETTER / 2 - 4
+    size = min(WORD, (CELL - 20) / (len(word) * LETTER))
+    left = x - len(word) * size * LETTER / 2 - 4
     yield Words(x + 7, y, word, size, ROLES[owner], bold=True, name=f"label-{hole}")
     yield _triangle(left - 5, y - 6, 6, owner, name=f"label-{hole}")
 
@@ -358,14 +360,14 @@ def _footer(layout: Layout, state: State, caption: str) -> Iterator[Shape]:
     score = f"{south} : {north}"
     if layout.ruleset.row_width > 3:
         score = f"South {score} North"
-    yield Words(layout.width - _MARGIN - 4, layout.footer, score, WORD, "faint", "end", name="score")
-    room = layout.width - 2 * _MARGIN - 36 - len(score) * WORD * _LETTER
+    yield Words(layout.width - MARGIN - 4, layout.footer, score, WORD, "faint", "end", name="score")
+    room = layout.width - 2 * MARGIN - 36 - len(score) * WORD * LETTER
     if state.end[0] == RUNNING:
-        yield _triangle(_MARGIN + 12, layout.footer - 7.5, 8, int(state.player[0]), "turn")
+        yield _triangle(MARGIN + 12, layout.footer - 7.5, 8, int(state.player[0]), "turn")
     else:
-        yield Box(_MARGIN + 5, layout.footer - 15, 15, 15, 2, "faint", name="turn")
+        yield Box(MARGIN + 5, layout.footer - 15, 15, 15, 2, "faint", name="turn")
     line = _shortened(caption, room, LINE)
-    yield Words(_MARGIN + 26, layout.footer, line, LINE, "ink", "start", True, "caption")
+    yield Words(MARGIN + 26, layout.footer, line, LINE, "ink", "start", True, "caption")
 
 
 def _hand(layout: Layout, hole: int, seeds: int) -> Iterator[Shape]:
@@ -385,7 +387,7 @@ def _badges(layout: Layout, values: Mapping[int, float | str]) -> Iterator[Shape
 
 def _badge(layout: Layout, hole: int, text: str, role: str, is_best: bool = False) -> Iterator[Shape]:
     x, y = layout.value(hole)
-    width = max(38.0, len(text) * WORD * _LETTER + 14)
+    width = max(38.0, len(text) * WORD * LETTER + 14)
     yield Box(x - width / 2, y - 14, width, 28, 14, "badge", role, 3 if is_best else 1.2, name="value")
     yield Words(x, y + 6.5, text, WORD, role, bold=is_best, name="value")
 
@@ -416,5 +418,5 @@ def _arrow(layout: Layout, start: int, end: int) -> Iterator[Shape]:
 
 
 def _shortened(text: str, room: float, size: float) -> str:
-    letters = max(4, int(room / (size * _LETTER)))
+    letters = max(4, int(room / (size * LETTER)))
     return text if len(text) <= letters else text[: letters - 3].rstrip() + "..."

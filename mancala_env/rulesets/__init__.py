@@ -11,6 +11,7 @@ train on and solve your own ruleset like those of the catalogue. :func:`lookup` 
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -18,6 +19,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
+from mancala_env._util.files import write_whole
 from mancala_env.errors import InvalidRuleset, did_you_mean
 from mancala_env.rulesets.requirements import REQUIREMENTS as REQUIREMENTS
 from mancala_env.rulesets.requirements import broken_requirement, remedy
@@ -153,6 +155,8 @@ class Ruleset:
     def save(self, path: str | PathLike[str]) -> None:
         """Write a .yaml, .yml or .json file, which :func:`lookup` and the browser page read.
 
+        If it cannot be written, an existing file is unchanged.
+
         Raises:
             InvalidRuleset: The path has another ending, or the name other characters than ``lookup`` takes.
             OSError: The file cannot be written.
@@ -166,7 +170,7 @@ class Ruleset:
             from mancala_env.rulesets import plain_yaml
 
             text = plain_yaml.write(plain)
-        Path(path).write_text(text, encoding="utf-8")
+        write_whole(Path(path), text)
 
     def num_actions(self, rounds: int | Literal["match"] = 1) -> int:
         """Return A, the number of actions in an episode of ``rounds`` rounds.
@@ -382,6 +386,8 @@ def lookup(ruleset: RulesetLike) -> Ruleset:
             - a path that ends in .yaml, .yml or .json, of a file with such a mapping. Without a ``name``, the
               name is that of the file.
 
+            A mapping that changes nothing returns the ruleset of ``like``.
+
     Raises:
         InvalidRuleset: The name, a key or a value is invalid, or the file cannot be read. The message names
             the file and the key, and says what is valid.
@@ -410,7 +416,7 @@ def named(name: Any, alternatives: str = "") -> Ruleset:
 
 def is_ruleset_file(ruleset: Any) -> bool:
     """Return whether :func:`lookup` takes a value as the path of a ruleset file."""
-    return isinstance(ruleset, str | PathLike) and str(ruleset).endswith(_FILE_SUFFIXES)
+    return isinstance(ruleset, str | PathLike) and str(os.fspath(ruleset)).endswith(_FILE_SUFFIXES)
 
 
 def _read_file(path: Path) -> Ruleset:

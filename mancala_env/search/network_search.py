@@ -47,7 +47,8 @@ class PuctOptions(TypedDict, total=False):
 
     Attributes:
         observation: One of ``mancala_env.observations.KINDS``; default "board".
-        rounds: Rounds of an episode, which determine A; see :meth:`Ruleset.num_actions`. Default 1.
+        rounds: Rounds of an episode, which determine A; see :meth:`Ruleset.num_actions`. Default 1. The
+            search ends with the round: proven values are those of the round, not of the match.
         noise: Share of Dirichlet noise in the priors at the root, 0 to 1; default 0. AlphaZero trains with
             0.25.
         alpha: Concentration of that noise; None, the default: 10 divided by the number of legal actions.
@@ -109,16 +110,18 @@ def puct(
     check_search_limit(limit, root.gumbel)
     observer = Observer(rules, options.get("observation", "board"), rules.num_actions(rounds))
     margin_share = fraction("margin_share", options.get("margin_share", 0.0))
-    guide = guide_of(evaluate, observer, margin_share, options.get("num_threads"))
+    threads = num_threads_of(options.get("num_threads"))
+    guide = guide_of(evaluate, observer, margin_share, lambda: threads)
     seeds = _rng_of(options.get("seed")).integers(0, 2**64, len(array), dtype=np.uint64)
     return search_games(rules, array, limit, guide, seeds, num_actions=observer.num_actions, root=root)
 
 
 def guide_of(
-    evaluate: EvaluateObservations, observer: Observer, margin_share: float, num_threads: int | None
+    evaluate: EvaluateObservations, observer: Observer, margin_share: float, num_threads: Callable[[], int]
 ) -> Guide:
     """Return a guide of the search that observes positions and calls a network; see :func:`puct`.
 
+    `num_threads` is called at each evaluation, because the threads of an agent may change.
     If a network of single rounds knows no legal action, because territory has changed hands, the value is
     the margin of counts.
     """
@@ -126,12 +129,11 @@ def guide_of(
         raise InvalidArgument(
             f"evaluate must be a function of observations and legal actions, not {evaluate!r}"
         )
-    threads = num_threads_of(num_threads)
 
     def evaluate_games(games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         observations = observer.empty(len(games))
         legal = np.empty((len(games), observer.num_actions), np.bool_)
-        observer.write(games, observations, legal, num_threads=threads)
+        observer.write(games, observations, legal, num_threads=num_threads())
         logits, values = _checked(evaluate(observations, legal), legal)
         is_known = legal.any(axis=1)
         if not is_known.all():
@@ -196,7 +198,8 @@ def _root_options(options: PuctOptions, size: int) -> RootOptions:
     alpha = options.get("alpha")
     temperature: Any = options.get("temperature", 0.0)
     if isinstance(temperature, np.ndarray):
-        if temperature.shape != (size,) or not (np.isfinite(temperature) & (temperature >= 0)).all():
+        is_valid = temperature.shape == (size,) and temperature.dtype.kind in "iuf"
+        if not is_valid or not (np.isfinite(temperature) & (temperature >= 0)).all():
             raise InvalidArgument(
                 f"temperature must be a number of at least 0, or one for each of {size} games, not "
                 f"{temperature!r}"

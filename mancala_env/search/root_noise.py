@@ -8,8 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+from mancala_env.engine.jit.decorator import kernel
+from mancala_env.engine.rng import next_random
+
+# Selects another stream of random numbers than the one that breaks ties.
+_STREAM = np.uint64(0x94D049BB133111EB)
+_U12 = np.uint64(12)
 # Tries of a gamma draw; each succeeds with a probability of 95 % or more.
 _TRIES = 10
 CONCENTRATION = 10.0
@@ -18,13 +22,20 @@ CONCENTRATION = 10.0
 
 def uniform_draws(rng_states: np.ndarray, count: int) -> np.ndarray:
     """Return numbers above 0 and below 1, float64 `[B, K]`, by splitmix64 from seeds, uint64 `[B]`."""
-    steps = np.arange(1, count + 1, dtype=np.uint64) * _GOLDEN
-    # The first number would be that of engine.rng, which breaks ties.
-    state = (rng_states ^ _MIX2)[:, None] + steps
-    state = (state ^ (state >> np.uint64(30))) * _MIX1
-    state = (state ^ (state >> np.uint64(27))) * _MIX2
-    bits = (state ^ (state >> np.uint64(31))) >> np.uint64(11)
-    return (bits.astype(np.float64) + 0.5) * 2.0**-53
+    draws = np.empty((len(rng_states), count))
+    _write_uniform(rng_states, draws)
+    return draws
+
+
+@kernel
+def _write_uniform(rng_states, draws):
+    """Write the numbers of :func:`uniform_draws` to `draws`, float64 `[B, K]`."""
+    for b in range(len(rng_states)):
+        state = rng_states[b] ^ _STREAM
+        for k in range(draws.shape[1]):
+            state, bits = next_random(state)
+            # 52 bits and a half are exact. With 53 the largest number would be rounded to 1.
+            draws[b, k] = (np.float64(bits >> _U12) + 0.5) * 2.0**-52
 
 
 def gumbel_draws(rng_states: np.ndarray, count: int) -> np.ndarray:
@@ -58,7 +69,9 @@ class RootNoise(NamedTuple):
 
 def gamma_draws(rng_states: np.ndarray, shape: np.ndarray, count: int) -> np.ndarray:
     """Return gamma numbers of shapes float64 `[B]`, float64 `[B, K]` (Marsaglia and Tsang 2000)."""
-    uniform = uniform_draws(rng_states, (3 * _TRIES + 1) * count).reshape(len(rng_states), -1, count)
+    # The first number draws the action at a temperature, so the noise does not use it.
+    uniform = uniform_draws(rng_states, 1 + (3 * _TRIES + 1) * count)[:, 1:]
+    uniform = uniform.reshape(len(rng_states), -1, count)
     first, second, third = (uniform[:, n : 3 * _TRIES : 3] for n in range(3))
     normal = np.sqrt(-2 * np.log(first)) * np.cos(2 * math.pi * second)
     d = (shape + 1 - 1 / 3)[:, None, None]  # draws of shape + 1, which exceeds 1

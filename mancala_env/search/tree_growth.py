@@ -5,6 +5,7 @@ Symbols: B games, A actions, H holes, N positions.
 
 import math
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from time import perf_counter
 from typing import NamedTuple, TypeAlias
 
@@ -91,7 +92,7 @@ class PuctResults(NamedTuple):
             Gumbel it is the improved policy. Actions that cannot be best are excluded.
         values: float32 `[B]`, value of the position for the player to move, -1 to 1.
         simulations: int64 `[B]`, simulations of each game; fewer than the limit if the value is proven or
-            only one action is legal.
+            only one action is legal, or the trees reach their largest size.
     """
 
     actions: np.ndarray
@@ -150,6 +151,7 @@ def _drawn(policy: np.ndarray, temperature: np.ndarray, uniform: np.ndarray) -> 
     return (cumulated <= uniform * cumulated[:, -1:]).sum(axis=1)
 
 
+@lru_cache(maxsize=4)
 def schedule(num_holes: int, simulations: int) -> np.ndarray:
     """Return the schedule of sequential halving, int32 `[H + 1, S]`; see GumbelRoots.
 
@@ -160,6 +162,7 @@ def schedule(num_holes: int, simulations: int) -> np.ndarray:
     table = np.zeros((num_holes + 1, num_left), np.int32)
     for count in range(1, num_holes + 1):
         table[count] = _visits_in_turn(min(count, _MAX_CONSIDERED), num_left)
+    table.flags.writeable = False
     return table
 
 
@@ -264,6 +267,6 @@ def grow_trees(
         spent[rows] += (perf_counter() - started) / len(rows)
         is_out = (done[rows] >= most) | (spent[rows] >= limit.max_seconds)
         rows = rows[~(is_settled | is_out)]
-        if used + len(rows) * PIECE * num_turns > MAX_NODES:
+        if used + len(rows) * at_once * num_turns > MAX_NODES:
             break
     return trees

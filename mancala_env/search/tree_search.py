@@ -100,13 +100,6 @@ class SearchTrees(NamedTuple):
     estimates: np.ndarray
     sums: np.ndarray
 
-    def with_room(self, nodes: int) -> "SearchTrees":
-        """Return the same trees in arrays of at least `nodes` nodes."""
-        if nodes <= len(self.tree):
-            return self
-        doubled = SearchTrees(*(np.concatenate([part, np.zeros_like(part)], axis=0) for part in self))
-        return doubled.with_room(nodes)
-
 
 class GumbelRoots(NamedTuple):
     """What selects the actions of roots by sequential halving.

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mancala_env._util.files import written_whole
-from mancala_env._util.package_data import prepared_file
+from mancala_env._util.package_data import new_prepared_file
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, RulesetLike, lookup
@@ -140,7 +140,7 @@ def prepare_positions(ruleset: RulesetLike, say: Callable[[str], object] = print
     ruleset = lookup(ruleset)
     if has_positions(ruleset):
         return positions(ruleset)
-    file = prepared_file(ruleset, POSITIONS_FILE)
+    file = new_prepared_file(ruleset, POSITIONS_FILE)
     say(f"solving positions of {ruleset.name} to measure regret, once, about a minute; kept in {file}")
     drawn = draw(ruleset, 0, _PER_PHASE, _SEED, [])
     solver = Solver(ruleset, memory_mb=_MEMORY_MB)
@@ -158,7 +158,6 @@ def prepare_positions(ruleset: RulesetLike, say: Callable[[str], object] = print
             f"{len(rows)} positions of {ruleset.name} were solved, and regret needs {_FEWEST}; "
             "its board is too large for the solver, or its rounds are too short"
         )
-    file.parent.mkdir(parents=True, exist_ok=True)
     with written_whole(file) as out:
         np.savez_compressed(out, **arrays_of(rows))
     return positions(ruleset)

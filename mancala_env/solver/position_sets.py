@@ -145,25 +145,29 @@ def positions(ruleset: RulesetLike) -> PositionSet:
         NoPositions: The ruleset is without solved positions.
     """
     ruleset = lookup(ruleset)
-    if not has_positions(ruleset):
+    file = _file_of(ruleset)
+    if not file.is_file():
         listed = ", ".join(rulesets_with_positions())
         raise NoPositions(
             f"no solved positions are bundled for {ruleset.name}, only for: {listed}; "
             "mancala_env.solver.prepare_positions makes some"
         )
-    return _read(ruleset)
+    return _read(ruleset, file)
 
 
 def has_positions(ruleset: Ruleset) -> bool:
     """Return whether :func:`positions` finds solved positions of exactly this ruleset."""
-    is_bundled = bundled_file_of("positions", ruleset) is not None
-    return is_bundled or prepared_file(ruleset, POSITIONS_FILE).is_file()
+    return _file_of(ruleset).is_file()
 
 
+def _file_of(ruleset: Ruleset) -> Path:
+    return bundled_file_of("positions", ruleset) or prepared_file(ruleset, POSITIONS_FILE)
+
+
+# The file is an argument, because the user may choose another cache folder.
 @lru_cache
-def _read(ruleset: Ruleset) -> PositionSet:
-    bundled = bundled_file_of("positions", ruleset)
-    return PositionSet.of_file(ruleset, bundled or prepared_file(ruleset, POSITIONS_FILE))
+def _read(ruleset: Ruleset, file: Path) -> PositionSet:
+    return PositionSet.of_file(ruleset, file)
 
 
 def rulesets_with_positions() -> tuple[str, ...]:

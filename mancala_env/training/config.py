@@ -219,14 +219,13 @@ def read_config(
     elif options.configuration is not None:
         file = CONFIGS / f"{options.configuration}.yaml"
         if is_ruleset_file(options.configuration):
-            game = _own_ruleset(options.configuration)
-            own = {"ruleset": game, "name": game.name}
-        elif file.is_file():
-            files.insert(0, file)
+            own = {"ruleset": _own_ruleset(options.configuration)}
         elif options.configuration in names():
-            values["ruleset"] = options.configuration
-        else:
+            own = {"ruleset": options.configuration}
+        elif not file.is_file():
             raise _no_configuration(options.configuration)
+        if file.is_file():
+            files.insert(0, file)
     for file in files:
         values |= read_file(file, kind)
     values |= own
@@ -238,7 +237,8 @@ def read_config(
             asked[name] = from_text(known[name], text)
     values |= kind.implied_settings(values | asked, asked) | asked
     if values.get("name") is None:
-        values["name"] = files[-1].stem if files else lookup(values.get("ruleset", kind.ruleset)).name
+        is_of_file = files and not own
+        values["name"] = files[-1].stem if is_of_file else lookup(values.get("ruleset", kind.ruleset)).name
     return _build(kind, values), resumed
 
 
@@ -246,8 +246,8 @@ def _own_ruleset(path: str) -> Ruleset:
     try:
         return lookup(path)
     except InvalidRuleset as error:
-        # Options that do not fit are those of a ruleset file.
-        hint = "" if "; write " in str(error) else " (a configuration goes to --config)"
+        may_be_settings = "unknown rule option" in str(error) or not Path(path).is_file()
+        hint = " (a configuration goes to --config)" * may_be_settings
         raise InvalidConfig(f"{error}{hint}") from error
 
 
@@ -376,9 +376,10 @@ class _Parser(Parser):
 
 def make_parser(program: str, kind: type[TrainConfig] = TrainConfig) -> Parser:
     """Return the parser of a run's command line, which raises InvalidConfig instead of exiting."""
+    seeds = "[--seeds N] " * (kind is TrainConfig)
     parser = _Parser(
         prog=program,
-        usage=f"{program} [NAME] [--config FILE] [--resume FOLDER] [--seeds N] [--SETTING VALUE ...]",
+        usage=f"{program} [NAME] [--config FILE] [--resume FOLDER] {seeds}[--SETTING VALUE ...]",
         description="Train an agent by self-play. Every setting of the configuration is an option.",
         argument_default=SUPPRESS,
     )

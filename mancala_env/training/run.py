@@ -334,7 +334,7 @@ def train_seeds(configs: Sequence[TrainConfig], console: Console) -> int:
         if stopped_by:
             say(console, f"Ended early by {stopped_by}; the same command resumes.")
             return INTERRUPTED
-        report(config, folder, checkpoint, Console(quiet=True))
+        report(config, folder, checkpoint, console, is_brief=True)
         results = [f"{one.title} {one.text}" for one in read_run(place).final()]
         say(console, f"Seed {config.seed}: {', '.join(results)}. Report: {folder.path / REPORT}")
     for line in lookahead_in_words(configs[0]):

@@ -91,12 +91,20 @@ def _conditions(config: TrainConfig) -> dict[str, Any]:
     }
 
 
-def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Console) -> None:
-    """Evaluate the last checkpoint of a run, write evaluation.json and report.html, and print a table."""
+def report(
+    config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Console, *, is_brief: bool = False
+) -> None:
+    """Evaluate the last checkpoint of a run, write evaluation.json and report.html, and print a table.
+
+    A brief report prints only the messages about solving positions.
+    """
     results = evaluate(config, checkpoint, config.evaluation.games)
     past = evaluate_past(config, folder, checkpoint)
     regret = None
-    prepare(config.game, partial(say, console), ladder=False)
+    try:
+        prepare(config.game, partial(say, console), ladder=False)
+    except OSError as error:
+        say(console, f"regret is not measured: {error}")
     if has_exact_positions(config.game):
         regret = measure_regret(make(str(checkpoint), config.game, seed=config.seed), config.game)
     steps = read_identity(checkpoint).environment_steps
@@ -116,6 +124,8 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
     )
     page = write_page(title, config, folder, results, past, regret)
     write_atomically(folder.path / REPORT, page.html().encode(errors="backslashreplace"))
+    if is_brief:
+        return
     console.print(_table(title, results))
     lines = [
         f"These games start after {config.evaluation.opening_turns} random turns.",

@@ -431,7 +431,11 @@ export class PlayView {
   }
 
   #recordRow() {
-    const file = h("input", { type: "file", accept: ".txt,.json,.yaml,.yml,text/plain", hidden: true, onchange: () => file.files[0] && this.app.take(file.files[0]) });
+    const file = h("input", { type: "file", accept: ".txt,.json,.yaml,.yml,text/plain", hidden: true, onchange: () => {
+      const [opened] = file.files;
+      file.value = ""; // so that the same file can be opened again
+      if (opened) this.app.take(opened);
+    } });
     const copied = () => navigator.clipboard?.writeText(location.href).then(() => this.app.say(t("play.link_copied")), () => {});
     const games = h("select", { "aria-label": t("play.games"), onfocus: () => this.#listGames(games), onchange: () => this.#resume(games.value) });
     this.#listGames(games);

@@ -12,7 +12,8 @@ const MOST_IN_LINE = 100_000, MOST_IN_TEXT = 10_000, MOST_HEADERS = 100, MOST_TU
 const MOST_SEED = 2n ** 128n - 1n;
 const WORDS = ["title", "region", "source"];
 const KNOWN_HEADERS = ["Ruleset", "Dials", "Title", "Region", "Source", "South", "North", "Rounds", "Seed", "Opening", "Start", "Date", "Result", "End"];
-const IS_PRINTABLE = /^(?: |[^\p{C}\p{Z}])*$/u;
+/** Whether a text is printable, as Python's `str.isprintable` says. */
+export const IS_PRINTABLE = /^(?: |[^\p{C}\p{Z}])*$/u;
 
 /** The ruleset with a name and rule options: one of the catalogue if all options agree, else a custom one.
  * @param {object | null} [dials]  Values by rule option; null if only the name is known.

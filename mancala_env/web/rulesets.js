@@ -19,7 +19,11 @@ export function rulesetFields(app, place) {
   });
   if (!choice.value) choice.value = chosen.name = "layli_goobalay";
   const about = h("small", {});
-  const file = h("input", { type: "file", accept: SUFFIXES.join(","), hidden: true, onchange: () => file.files[0] && open(file.files[0]) });
+  const file = h("input", { type: "file", accept: SUFFIXES.join(","), hidden: true, onchange: () => {
+    const [opened] = file.files;
+    file.value = ""; // so that the same file can be opened again
+    if (opened) open(opened);
+  } });
   const files = h("div", { class: "row" },
     h("button", { type: "button", onclick: () => file.click() }, t("ruleset.open")),
     h("button", { type: "button", onclick: save }, t("ruleset.save")), file);

@@ -84,9 +84,12 @@ def test_a_function_of_the_wrong_arguments_is_refused_when_the_agent_is_made():
     with raises(InvalidArgument, "first_legal", "observation="):
         agents.from_function(first_legal, "leyla", observation="board")
     assert agents.from_function(min, "leyla").spec == "min"  # a builtin without a signature
+    with raises(InvalidArgument, "first_legal", "observations, legal actions"):
+        agents.from_network(first_legal, "leyla", LIMIT)  # pyright: ignore[reportArgumentType]
 
 
 GAMES = start("leyla", 2).games
+LIMIT = search.Limit(simulations=2)
 
 
 @pytest.mark.parametrize(
@@ -95,6 +98,7 @@ GAMES = start("leyla", 2).games
         (lambda f: f(agents.make)("leyla", "greedy"), "agents.make(spec, ruleset)"),
         (lambda f: f(agents.from_function)("leyla", first_legal), "agents.from_function(function, ruleset)"),
         (lambda f: f(agents.from_policy)("leyla", Model()), "agents.from_policy(model, ruleset)"),
+        (lambda f: f(agents.from_network)("leyla", len, LIMIT), "from_network(evaluate, ruleset, limit)"),
         (lambda f: f(Batch)(64, "leyla"), "Batch(ruleset, num_games)"),
         (lambda f: f(start)(64, "leyla"), "start(ruleset, num_games)"),
         (lambda f: f(step)(GAMES, "leyla", [0, 0]), "step(ruleset, games, actions)"),
@@ -152,4 +156,4 @@ def test_a_ruleset_in_the_place_of_an_agent_is_named():
 
 def test_swapped_arguments_of_a_search_are_named():
     with raises(InvalidArgument, "leyla", "search.puct(ruleset, games, evaluate, limit)"):
-        search.puct(Batch("leyla", 2), "leyla", len, search.Limit(simulations=2))  # pyright: ignore[reportArgumentType]
+        search.puct(Batch("leyla", 2), "leyla", len, LIMIT)  # pyright: ignore[reportArgumentType]

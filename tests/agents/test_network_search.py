@@ -14,7 +14,7 @@ from mancala_env import Batch, InvalidPosition, Position, agents, rulesets, sear
 from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation import measure_regret, play_matches
 from mancala_env.observations import Observer
-from mancala_env.search import Limit
+from mancala_env.search import Limit, tree_growth
 from mancala_env.search.root_noise import gamma_draws, gumbel_draws, uniform_draws
 from mancala_env.search.tree_growth import schedule
 from mancala_env.solver import Solver
@@ -86,9 +86,8 @@ def test_the_search_of_a_game_depends_on_its_row_and_the_seed_alone(options: dic
 
 def test_another_seed_explores_otherwise_and_a_generator_moves_on() -> None:
     for options in EXPLORING[1:]:
-        assert (
-            puct(**options).policy != puct(**options | {"seed": 2}).policy
-        ).any() or "temperature" in options
+        one, other = puct(**options), puct(**options | {"seed": 2})
+        assert (one.policy != other.policy).any() or (one.actions != other.actions).any()
     rng = np.random.default_rng(1)
     assert (puct(temperature=1.0, seed=rng).actions != puct(temperature=1.0, seed=rng).actions).any()
 
@@ -229,6 +228,8 @@ def test_outputs_of_illegal_actions_and_values_beyond_one_do_no_harm() -> None:
         ({"alpha": 0}, ["alpha", 0]),
         ({"temperature": -1.0}, ["temperature", -1.0]),
         ({"temperature": np.zeros(3)}, ["temperature", 40]),
+        ({"games": Position(LAYLI), "temperature": np.array(["1"])}, ["temperature", "'1'"]),
+        ({"games": Position(LAYLI), "temperature": np.array([None])}, ["temperature", None]),
         ({"margin_share": "all"}, ["margin_share", "'all'"]),
         ({"observation": "pixels"}, ["observation", "'pixels'"]),
         ({"seed": -1}, ["seed", -1]),
@@ -291,6 +292,12 @@ def test_agents_refuse_limits_that_they_cannot_keep() -> None:
             agents.make(agents.Spec(kind, limit), "leyla")
 
 
+def test_trees_of_a_function_grow_to_the_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree_growth, "MAX_NODES", 2000)
+    (simulations,) = puct(Position(LAYLI), limit=Limit(simulations=2000)).simulations
+    assert 300 < simulations < 500  # four to six nodes per simulation
+
+
 def test_an_agent_of_a_network_plays_as_the_search_does() -> None:
     agent = agents.from_network(leaning, LAYLI, Limit(simulations=40), seed=1, num_threads=1, name="mine")
     assert agent.spec == "mine"
@@ -338,8 +345,18 @@ def test_random_numbers_have_their_distributions() -> None:
     uniform = uniform_draws(seeds, 3)
     assert np.abs(uniform.mean(axis=0) - 0.5).max() < 0.01
     assert np.abs(np.corrcoef(uniform.T) - np.eye(3)).max() < 0.03
+    extreme = uniform_draws(np.array([0xA5B2C34D68102040], np.uint64), 1)  # its first 64 bits are ones
+    assert 1 - 1e-15 < extreme[0, 0] < 1
     assert gumbel_draws(seeds, 2).mean() == pytest.approx(0.5772, abs=0.02)
     for shape in (0.1, 0.5, 1.7, 10.0):
         draws = gamma_draws(seeds, np.full(len(seeds), shape), 2)
         assert draws.mean() == pytest.approx(shape, rel=0.05)
         assert draws.var() == pytest.approx(shape, rel=0.1)
+
+
+def test_the_draw_of_an_action_does_not_depend_on_the_noise() -> None:
+    seeds = np.arange(20_000, dtype=np.uint64)
+    draws = gamma_draws(seeds, np.full(len(seeds), 10 / 6), 6)
+    shares = draws / draws.sum(axis=1, keepdims=True)
+    correlations = np.corrcoef(uniform_draws(seeds, 1)[:, 0], shares.T)[0, 1:]
+    assert np.abs(correlations).max() < 0.03

@@ -66,6 +66,8 @@ def test_a_time_is_written_in_one_way():
         ("minimax:6+7", ["DEPTH", "'6+7'"]),
         ("minimax:6+", ["DEPTH", "'6+'"]),
         ("mcts:5nodes", ["SIMULATIONS", "'5nodes'"]),
+        ("minimax:5nodez", ["DEPTH", "5000nodes", "0.5s", "'5nodez'"]),
+        ("minimax:0nodes", ["DEPTH", "5000nodes", "'0nodes'"]),
         ("minimax:100", 99),
         ("minimax:٣", "DEPTH"),
         ("minimax:0s", "DEPTH"),
@@ -161,6 +163,31 @@ def test_an_agent_is_filed_as_the_file_that_it_was_made_of(tmp_path):
 
 def test_a_spec_is_made_as_a_text_is():
     assert agents.make(Spec("minimax", Limit(depth=3)), "leyla").spec == "minimax:3"
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"kind": "minmax", "limit": Limit(depth=3)}, ["'minmax'", "'minimax'"]),
+        ({"kind": "leyla"}, "'leyla'"),
+        ({"kind": 3}, 3),
+        ({"kind": "minimax"}, ["'minimax'", "nothing", "minimax:DEPTH"]),
+        ({"kind": "random", "limit": Limit(depth=3)}, ["'random'", "limit"]),
+        ({"kind": "trained", "network": "n.safetensors"}, ["network", "trained[:CHECKPOINT]"]),
+        ({"kind": "perfect", "network": "n.safetensors"}, ["network", "perfect[:SECONDSs[:NETWORK]]"]),
+        ({"kind": "policy+minimax", "limit": Limit(depth=3)}, ["limit", "policy+minimax:DEPTH:CHECKPOINT"]),
+        ({"kind": "python", "source": "mine.py"}, ["source", "python:FILE.py:FUNCTION"]),
+        ({"kind": "checkpoint"}, ["'checkpoint'", "nothing", "a path to a checkpoint"]),
+        (
+            {"kind": "mcts", "limit": Limit(simulations=9), "table": "t.json"},
+            ["limit, table", "mcts:SIMULATIONS"],
+        ),
+    ],
+    ids=str,
+)
+def test_a_spec_whose_parts_fit_no_agent_is_refused(parts, said):
+    with raises(InvalidSpec, said):
+        Spec(**parts)
 
 
 def imported(module: Path) -> set[str]:

@@ -307,6 +307,18 @@ def make_nothing(ruleset):
 """
 
 
+NETWORK_FILE = """
+import numpy as np
+from mancala_env import agents, search
+
+def nothing(observations, legal):
+    return np.zeros(legal.shape), np.zeros(len(legal))
+
+def make_agent(ruleset):
+    return agents.from_network(nothing, ruleset, search.Limit(simulations=4))
+"""
+
+
 def test_a_file_of_your_own_is_a_spec(tmp_path):
     path = tmp_path / "my_agent.py"
     path.write_text(OWN_FILE, encoding="utf-8")
@@ -329,6 +341,22 @@ def test_a_file_of_your_own_is_a_spec(tmp_path):
     path.write_text("def make_agent(ruleset)\n", encoding="utf-8")
     with raises(InvalidSpec, "my_agent.py", "line 1"):
         agents.make(spec, "leyla")
+
+
+def test_the_network_of_a_file_is_called_with_the_threads_of_the_spec(tmp_path, monkeypatch):
+    path, threads, write = tmp_path / "mine.py", [], Observer.write
+    path.write_text(NETWORK_FILE, encoding="utf-8")
+    games = Batch("leyla", 2, seed=1).games
+
+    def observe(self, *arrays, num_threads):
+        threads.append(num_threads)
+        write(self, *arrays, num_threads=num_threads)
+
+    monkeypatch.setattr(Observer, "write", observe)
+    for num_threads in (2, 3):
+        threads.clear()
+        agents.make(f"python:{path}:make_agent", "leyla", num_threads=num_threads).act(games)
+        assert set(threads) == {num_threads}
 
 
 @pytest.mark.parametrize("num_threads", [1, 2])

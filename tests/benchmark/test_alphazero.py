@@ -79,7 +79,7 @@ def test_values_change_sign_with_the_player_and_not_with_the_turn() -> None:
     # The value of a turn that ends the round is exact. So only trees without such a turn count, and only if
     # both players may still win.
     simulations = np.zeros(len(games), np.int64)
-    guide = guide_of(always_south, Observer(GABATA), 0.0, 1)
+    guide = guide_of(always_south, Observer(GABATA), 0.0, lambda: 1)
     forest = grow_trees(encode(GABATA), games, search.Limit(simulations=60), guide, simulations)
     is_open = np.array([not sees_an_end(forest, b) for b in range(len(games))])
     roots = forest.tree[: len(games)]

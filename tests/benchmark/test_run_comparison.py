@@ -22,6 +22,7 @@ from mancala_env.benchmark.run_comparison import (
     spread_out,
 )
 from mancala_env.benchmark.run_comparison_report import differences_table, plot_curves, write_report
+from mancala_env.evaluation import InvalidMatch, NoLadder
 from mancala_env.evaluation.regret import measure_regret, regret_difference
 from mancala_env.training import run as command
 from mancala_env.training.config import CONFIGS
@@ -29,7 +30,13 @@ from mancala_env.training.run_folder import RunFolderError
 
 
 def make_run(
-    folder: Path, name: str, seed: int, rate: float, steps=(1000, 2000), ruleset="leyla", **config
+    folder: Path,
+    name: str,
+    seed: int,
+    rate: float,
+    steps=(1000, 2000),
+    ruleset: str | dict = "leyla",
+    **config,
 ) -> Path:
     """Write the folder of a finished run with random weights."""
     run = folder / name
@@ -126,13 +133,24 @@ def test_differences_are_over_seeds_and_those_of_regret_also_over_positions(comp
     ]
     rate = comparison.differences[-1]
     assert rate.difference.value == pytest.approx(0.3)
+
+
+def with_more_seeds(comparison: RunComparison) -> RunComparison:
+    """Return a comparison of four runs with four."""
+    groups = [replace(one, runs=[*one.runs, *one.runs][:4]) for one in comparison.groups]
+    return replace(comparison, groups=groups)
+
+
+def test_the_probability_of_improvement_is_over_pairs_of_runs(comparison):
+    more = with_more_seeds(comparison)
+    regret, over_positions, _, rate = more.differences
     assert rate.improvement is not None
     assert rate.improvement.value == 1.0
-    assert comparison.differences[1].improvement is None
-    better = comparison.differences[0].improvement
-    a, b = ([one.regret.overall.mean_regret for one in group.runs] for group in comparison.groups)
+    assert over_positions.improvement is None
+    a, b = ([one.regret.overall.mean_regret for one in group.runs if one.regret] for group in more.groups)
     wins = [(x < y) + (x == y) / 2 for x in a for y in b]
-    assert better.value == pytest.approx(np.mean(wins))
+    assert regret.improvement is not None
+    assert regret.improvement.value == pytest.approx(np.mean(wins))
 
 
 def test_single_runs_are_compared_position_by_position(runs):
@@ -152,9 +170,12 @@ def test_single_runs_are_compared_position_by_position(runs):
 def test_few_seeds_give_no_probability_of_improvement(comparison):
     """Two against two once said 0.00, without an interval."""
     assert {row[-1] for row in differences_table(comparison)[1]} == {"n/a (needs 4 seeds)", ""}
-    a, b = comparison.groups
-    more = replace(comparison, groups=[replace(one, runs=[*one.runs, *one.runs][:4]) for one in (a, b)])
+    assert all(one.improvement is None for one in comparison.differences)
+    kinds = {row["kind"] for row in comparison.as_dict()["groups"]}
+    assert kinds == {"final", "curve", "difference"}
+    more = with_more_seeds(comparison)
     assert "n/a" not in str(differences_table(more))
+    assert "probability_of_improvement" in set(more.to_frame()["kind"])
 
 
 def test_curves_of_different_lengths_share_their_steps(comparison):
@@ -176,13 +197,33 @@ def test_the_tables_have_documented_columns_and_no_row_twice(comparison):
     assert list(frame.columns) == list(RunComparison.COLUMNS)
     keys = ["kind", "group", "other", "environment_steps", "measure", "against", "over"]
     assert not frame.duplicated(keys).any()
-    assert set(frame["kind"]) == {"final", "curve", "difference", "probability_of_improvement"}
+    assert set(frame["kind"]) == {"final", "curve", "difference"}
     single = comparison.measurements.to_frame()
     assert list(single.columns) == list(comparison.measurements.columns)
     assert list(single.columns)[:6] == ["ruleset", "group", "run", "seed", "environment_steps", "is_final"]
     assert not single.duplicated(["run", "environment_steps", "measure", "against"]).any()
     finals = single.query("is_final and measure == 'win_rate'").groupby("group")["value"].mean()
     assert finals.to_dict() == pytest.approx({"a": 0.7, "b": 0.4})
+
+
+def test_wrong_games_are_refused_before_anything_is_read_or_measured(tmp_path, monkeypatch):
+    measured = []
+    monkeypatch.setattr(
+        "mancala_env.benchmark.run_comparison._measure", lambda *given: measured.append(given)
+    )
+    with raises(InvalidMatch, "games", 3):
+        compare_runs([tmp_path / "nowhere"], games=3)
+    monkeypatch.setenv("MANCALA_CACHE", str(tmp_path / "cache"))
+    mine = {"like": "leyla", "row_width": 5, "name": "mine"}
+    with raises(NoLadder, "mine"):
+        compare_runs([make_run(tmp_path, "own", 1, 0.5, ruleset=mine)], games=2)
+    assert measured == []
+
+
+def test_a_ruleset_without_solved_positions_is_noted(tmp_path, monkeypatch):
+    monkeypatch.setenv("MANCALA_CACHE", str(tmp_path / "cache"))
+    run = make_run(tmp_path, "own", 1, 0.5, ruleset={"like": "leyla", "row_width": 5, "name": "mine"})
+    assert any(names(note, ["mine", "evaluation.prepare"]) for note in compare_runs([run]).notes)
 
 
 def test_notes_tell_what_is_missing_or_alike(runs, tmp_path):

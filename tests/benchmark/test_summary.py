@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from error_checks import names
 
 from mancala_env.benchmark.budget import Limit
-from mancala_env.benchmark.results import BASELINE, RESULTS, Results, Row, RunKey
+from mancala_env.benchmark.results import BASELINE, RESULTS, RULESETS, Results, Row, RunKey
 from mancala_env.benchmark.scoring import Score, Scoring, regret_of_random
 from mancala_env.benchmark.summary import ALL, BenchmarkSummary, plot_curves, write_report
 from mancala_env.errors import MancalaError
@@ -151,6 +152,21 @@ def test_rulesets_together_count_in_shares_of_what_random_play_gives_away():
     (found,) = outcome.standings(together)  # the other entry lacks a run on one ruleset
     assert found.entry == "td"
     assert found.regret.value == pytest.approx(0.5)
+
+
+def test_a_ruleset_from_elsewhere_leaves_its_own_table(tmp_path, monkeypatch):
+    """Without the ruleset's file, and without its solved positions, nothing at all was once printed."""
+    monkeypatch.setenv("MANCALA_CACHE", str(tmp_path / "cache"))
+    rows = [row(key(ruleset=name), 1) for name in ("leyla", "mine")]
+    results_of(rows, [(each.key, "") for each in rows], tmp_path / RESULTS)
+    for has_file in (False, True):
+        if has_file:
+            (tmp_path / RULESETS).mkdir()
+            lookup({"like": "leyla", "row_width": 5, "name": "mine"}).save(tmp_path / RULESETS / "mine.yaml")
+        outcome = BenchmarkSummary(Results.read(tmp_path / RESULTS))
+        assert [one.ruleset for one in outcome.contests()] == ["leyla", "mine"]
+        assert any(names(note, [ALL, "mine", RULESETS, "prepare"]) for note in outcome.notes)
+        assert {each["ruleset"] for each in outcome.as_rows()} == {"leyla", "mine"}
 
 
 def test_budgets_tasks_and_ways_of_scoring_are_contests_of_their_own():

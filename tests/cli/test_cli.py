@@ -337,10 +337,16 @@ def test_show_says_as_json_what_a_value_network_is(capsys):
         assert found["made"]["command"].startswith("mancala grow-value leyla ")
 
 
-def test_show_takes_a_ruleset_for_agents_alone(checkpoint, capsys):
+def test_show_takes_a_ruleset_for_agents_alone(checkpoint, tmp_path, capsys):
     for text in ("leyla", NEAR_THE_END, checkpoint):
         assert cli.main(["show", text, "--ruleset", "leyla"]) == 2
         assert names(capsys.readouterr().err, "--ruleset")
+    file, picture = tmp_path / "games of today.txt", tmp_path / "x.svg"
+    records.write_games(file, [records.GameRecord("leyla", [(0, 3), (1, 0)])])
+    for text, *words in (["leyla"], ["leyla", "--action", "1"], [str(file), "--turn", "2"]):
+        assert cli.main(["show", text, *words, "--ruleset", "gabata_i", "--svg", str(picture)]) == 2
+        assert names(capsys.readouterr().err, ["--ruleset", text])
+        assert not picture.exists()
     assert cli.main(["show", "trained", "--ruleset", "ludii_leyla_gobale_somaliland"]) == 2
     assert names(capsys.readouterr().err, "ludii_leyla_gobale_somaliland")
 

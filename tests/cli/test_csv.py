@@ -62,7 +62,9 @@ def test_solve_rulesets_and_speed_write_csv(tmp_path, capsys):
     path = tmp_path / "speed.csv"
     words = ["speed", "--seconds", "0.01", "--num_threads", "1", "--csv", str(path)]
     assert cli.main(words) == 0
-    assert [row["unit"] for row in rows_of(path.read_text())] == ["turns/s"] * 2
+    rows = rows_of(path.read_text())
+    assert list(rows[0]) == ["name", "value", "unit"]  # as in --json
+    assert [row["unit"] for row in rows] == ["turns/s"] * 2
     assert str(path) in capsys.readouterr().out
 
 

@@ -8,7 +8,7 @@ import pytest
 from error_checks import raises
 
 from tools.api_pages import docstrings, sources
-from tools.api_pages.pages import COMMAND, FOLDER, all_pages, slug
+from tools.api_pages.pages import COMMAND, FOLDER, all_pages, anchors
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = all_pages()
@@ -26,13 +26,8 @@ def modules_with_exports() -> list[str]:
     return sorted({name.removesuffix(".__init__") for name in named} - {"mancala_env.evaluation.report"})
 
 
-def anchors(page: str) -> list[str]:
-    """Return the anchors of a page in order; GitHub and the site number those that are repeated."""
-    found = list[str]()
-    for heading in re.findall(r"^#+ (.+)$", PAGES[page], re.MULTILINE):
-        num_before = sum(slug(heading) == one.partition("-")[0] for one in found)
-        found.append(slug(heading) + (f"-{num_before}" if num_before else ""))
-    return found
+def anchors_of(page: str) -> list[str]:
+    return anchors(re.findall(r"^#+ (.+)$", PAGES[page], re.MULTILINE))
 
 
 @pytest.mark.generated
@@ -53,11 +48,11 @@ def test_every_exported_name_is_in_the_reference(module: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_links_of_the_reference_lead_to_headings(page: str) -> None:
-    assert len(anchors(page)) == len(set(anchors(page)))
+    assert len(anchors_of(page)) == len(set(anchors_of(page)))
     links = re.findall(r"\]\(([^)#]*)#([^)]+)\)", PAGES[page])
     assert links or page == "errors.md"
     for target, anchor in links:
-        assert anchor in anchors(target or page), (target, anchor)
+        assert anchor in anchors_of(target or page), (target, anchor)
 
 
 def test_an_unknown_name_is_an_error() -> None:

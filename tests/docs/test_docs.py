@@ -17,6 +17,7 @@ import pages
 import pytest
 
 import mancala_env
+from tools.api_pages.pages import anchors
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = [ROOT / path for path in pages.pages() if path.startswith(("README", "docs/"))]
@@ -84,12 +85,10 @@ def test_python_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
 
 def anchors_of(page):
     """Return the anchors of a Markdown page, as GitHub makes them of its headings."""
-    text, found = _FENCES.sub("", page.read_text(encoding="utf-8")), []
-    for heading in re.findall(r"^#+ +(.+?)\s*$", text, re.MULTILINE):
-        shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
-        anchor = re.sub(r"[^\w\- ]", "", shown).replace(" ", "-")
-        found.append(f"{anchor}-{found.count(anchor)}" if anchor in found else anchor)
-    return {*found, *re.findall(r'\b(?:id|name)="([^"]+)"', text)}
+    text = _FENCES.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ +(.+?)\s*$", text, re.MULTILINE)
+    shown = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings)
+    return {*anchors(shown), *re.findall(r'\b(?:id|name)="([^"]+)"', text)}
 
 
 def broken_links(page):
@@ -111,12 +110,12 @@ def test_links_lead_to_files_and_headings(page):
 def test_a_broken_link_is_found(tmp_path):
     page = tmp_path / "a.md"
     page.write_text(
-        "# One `two`: 3.5\n## Twice\n## Twice\n```text\n[code](none.md)\n# no heading\n```\n"
-        "[1](#one-two-35) [2](#twice-1) [3](a.md#twice) [4](https://example.org/none.md)\n"
-        "[5](#twice-2) [6](a.md#no-heading) [7](none.md) [8](none.md#twice)\n",
+        "# One `two`: 3.5\n## Thrice\n## Thrice\n## Thrice\n```text\n[code](none.md)\n# no heading\n```\n"
+        "[1](#one-two-35) [2](#thrice-2) [3](a.md#thrice) [4](https://example.org/none.md)\n"
+        "[5](#thrice-3) [6](a.md#no-heading) [7](none.md) [8](none.md#thrice)\n",
         encoding="utf-8",
     )
-    assert list(broken_links(page)) == ["#twice-2", "a.md#no-heading", "none.md", "none.md#twice"]
+    assert list(broken_links(page)) == ["#thrice-3", "a.md#no-heading", "none.md", "none.md#thrice"]
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -119,6 +119,20 @@ def test_it_stands_still_where_less_motion_is_wanted(chromium: "Browser", addres
 
 
 @pytest.mark.slow
+def test_a_turn_that_has_begun_is_not_played_twice(chromium: "Browser", address: str) -> None:
+    page = opened(chromium, address)
+    page.get_by_role("button", name="Pause").click()
+    page.wait_for_timeout(400)  # a turn that has begun ends
+    page.get_by_label("Game").select_option("leyla")
+    page.evaluate(
+        "for (const part of ['step', 'pause']) document.querySelector(`[data-part=${part}]`).click()"
+    )
+    page.wait_for_function("document.querySelectorAll('.demo .moves li').length >= 2")
+    newest_first = page.locator(".demo .moves li").all_inner_texts()
+    assert [move[0] for move in newest_first[-2:]] == ["N", "S"]
+
+
+@pytest.mark.slow
 def test_another_game_and_other_agents_can_be_chosen(chromium: "Browser", address: str) -> None:
     page = opened(chromium, address, reduced_motion="reduce")
     page.get_by_label("Game").select_option("leyla")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from error_checks import raises
 from hypothesis import given
+from small_disk import largest_file
 from strategies import any_ruleset
 
 from mancala_env import Batch, InvalidPosition, InvalidRuleset, Position, Ruleset, rulesets
@@ -53,6 +54,32 @@ def test_a_saved_ruleset_is_read_back(ruleset, tmp_path_factory):
     for name in ("a.yaml", "a.yml", "a.json"):
         ruleset.save(folder / name)
         assert rulesets.lookup(folder / name) == ruleset
+
+
+@pytest.mark.parametrize("name", ["a.yaml", "a.json"])
+def test_a_full_disk_leaves_the_saved_file_as_it_was(name, tmp_path):
+    path = tmp_path / name
+    LEYLA.save(path)
+    with largest_file(50), pytest.raises(OSError, match="File too large"):
+        rulesets.lookup("gabata_i").save(path)
+    assert rulesets.lookup(path) == LEYLA
+    assert list(tmp_path.iterdir()) == [path]
+
+
+class InAFolder:
+    """A path whose text is not the path."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+
+def test_any_path_like_object_names_a_file(tmp_path):
+    path = InAFolder(tmp_path / "a.yaml")
+    LEYLA.save(path)
+    assert rulesets.lookup(path) == LEYLA
 
 
 def test_text_values_of_yaml_keep_their_types(tmp_path):

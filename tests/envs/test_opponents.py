@@ -10,7 +10,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import vector as vector_wrappers
 
-from mancala_env import IllegalMove, InvalidPosition, Position, agents, rulesets
+from mancala_env import IllegalMove, InvalidPosition, Position, agents, leyla_v0, rulesets
 from mancala_env.agents import Agent, InvalidSpec
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.envs import kernels
@@ -422,6 +422,20 @@ def test_unknown_options_are_refused_with_the_nearest():
         gymnasium.make("mancala/Leyla-v0", oponent="greedy")
     with raises(UnknownOption, "opening_turn", "opening_turns"):
         gymnasium.make_vec("mancala/Leyla-v0", num_envs=2, opening_turn=3)
+
+
+@pytest.mark.parametrize("env", [MancalaEnv("leyla"), MancalaVectorEnv(2, "leyla")], ids=["one", "many"])
+@pytest.mark.parametrize("name", ["opponent", "num_envs"])
+def test_an_argument_of_the_constructor_is_no_reset_option(env: Any, name: str):
+    with raises(UnknownOption, name, "position", "seat") as refused:
+        env.reset(options={name: 1})
+    assert "learners" not in str(refused.value)
+    assert "MancalaVecEnv" not in str(refused.value)
+
+
+def test_an_argument_that_only_other_environments_have_names_them():
+    with raises(UnknownOption, "opponent", "gymnasium.make", "MancalaVecEnv"):
+        leyla_v0.env(opponent="greedy")  # pyright: ignore[reportCallIssue]
 
 
 def test_an_illegal_action_is_replaced_by_a_random_legal_one_where_that_is_asked_for():

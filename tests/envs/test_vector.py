@@ -24,7 +24,7 @@ from mancala_env.agents import Agent, InvalidSpec
 from mancala_env.envs.families import FAMILIES
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
-from mancala_env.errors import InvalidArgument
+from mancala_env.errors import InvalidArgument, InvalidPosition
 from mancala_env.observations import KINDS
 
 CUSTOM = Ruleset(name="narrow", row_width=3, seeds_per_hole=5, landing="uur", match="mirror")
@@ -340,6 +340,42 @@ def test_forfeits_follow_the_single_env():
 def test_stepping_before_reset_raises():
     with pytest.raises(ResetNeeded):
         MancalaVectorEnv(2).step([0, 0])
+
+
+@pytest.mark.parametrize("b", [0, 1, 2])
+def test_there_is_no_position_before_reset(b):
+    with pytest.raises(ResetNeeded):
+        MancalaVectorEnv(2).position(b)
+
+
+def test_the_index_of_a_position_is_checked():
+    env = MancalaVectorEnv(2)
+    env.reset(seed=1)
+    with raises(InvalidPosition, "2"):
+        env.position(2)
+
+
+@pytest.mark.parametrize("opponent", ["random", Lowest("leyla")], ids=["random", "asked"])
+def test_a_reset_of_some_games_leaves_the_pictures_of_the_others(opponent):
+    free, limited = (
+        MancalaVectorEnv(3, "leyla", opponent=opponent, render_mode="svg", max_episode_steps=most)
+        for most in (None, 3)
+    )
+    first = np.array([True, False, False])
+    for env in (free, limited):
+        env.reset(seed=5)
+        env.step(env.action_masks().argmax(axis=1))
+        drawn: Any = env.render()
+        assert drawn[1] != env.position(1).to_svg()  # the last turn is marked
+        env.reset(options={"reset_mask": first})
+        again: Any = env.render()
+        assert again[1:] == drawn[1:]
+        env.step(env.action_masks().argmax(axis=1))
+    free.step(free.action_masks().argmax(axis=1))
+    truncated = limited.step(limited.action_masks().argmax(axis=1))[3]
+    assert truncated.tolist() == [False, True, True]
+    pictures: list[Any] = [env.render() for env in (free, limited)]
+    assert pictures[0][0] == pictures[1][0] != free.position(0).to_svg()
 
 
 def test_what_is_returned_is_the_callers_to_change():

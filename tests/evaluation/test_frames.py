@@ -130,6 +130,9 @@ def test_on_the_ladder_two_anchors_keep_its_scale():
     assert not alone.is_on_ladder
     assert "mean = 0" in alone.scale
     assert alone.as_dict()["scale"] == alone.scale
+    unrated = evaluate("greedy", RULESET, ladder=False)
+    assert unrated.as_dict()["scale"] is None
+    assert "no agent is rated" in unrated.scale
 
 
 def test_agents_that_are_anchors_still_play_two_others():

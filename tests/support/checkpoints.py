@@ -18,7 +18,7 @@ LAYLI = rulesets.lookup("layli_goobalay")
 
 
 def identity_of(
-    ruleset: str = "layli_goobalay",
+    ruleset: rulesets.RulesetLike = "layli_goobalay",
     kind: observations.ObservationKind = "replies",
     rounds: int | Literal["match"] = 1,
 ) -> Identity:

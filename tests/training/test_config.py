@@ -23,6 +23,7 @@ from mancala_env.training.config import (
     InvalidConfig,
     PPOConfig,
     TrainConfig,
+    make_parser,
     read_config,
     read_file,
     read_settings,
@@ -135,6 +136,11 @@ def test_a_configuration_made_to_do_harm_is_refused_in_one_line(
     assert says in line
     assert len(line) < 1_000
     assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
+
+
+def test_only_the_command_that_takes_seeds_offers_them() -> None:
+    assert "--seeds" in make_parser("mancala train").format_usage()
+    assert "--seeds" not in make_parser("rllib_train.py", RayConfig).format_help()
 
 
 def test_every_range_is_held() -> None:

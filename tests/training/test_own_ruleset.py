@@ -2,23 +2,30 @@
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import gymnasium
 import pytest
 from benchmark_learners import HONEST, entry_of, run
+from checkpoints import identity_of, write_checkpoint
 from error_checks import names, raises
+from rich.console import Console
 
 from mancala_env import InvalidRuleset, agents, cli, rulesets
 from mancala_env.benchmark import Results
 from mancala_env.benchmark.results import RESULTS, RULESETS
 from mancala_env.benchmark.summary import ALL, BenchmarkSummary
 from mancala_env.evaluation import NoLadder, evaluate, prepare, stored_ladder
-from mancala_env.evaluation.regret import has_exact_positions, regret_difference
+from mancala_env.evaluation.ladder import prepare_ladder
+from mancala_env.evaluation.regret import expected_mistake, has_exact_positions, regret_difference
 from mancala_env.networks.checkpoint import read_identity
-from mancala_env.solver import NoPositions, positions, prepare_positions
+from mancala_env.solver import ILLEGAL, NoPositions, positions, prepare_positions
 from mancala_env.training.config import CONFIGS, InvalidConfig, TrainConfig, read_config, read_settings
+from mancala_env.training.config_groups import EvaluationConfig
 from mancala_env.training.reproduce import made_by
+from mancala_env.training.run_folder import METRICS, RunFolder
+from mancala_env.training.run_report import REPORT, report
 
 OPTIONS = {"like": "layli_goobalay", "row_width": 4, "seeds_per_hole": 3, "name": "mine"}
 MINE = rulesets.lookup(OPTIONS)
@@ -60,10 +67,31 @@ def test_the_command_line_and_files_take_them(file, tmp_path):
         assert (config.name, config.minutes) == ("first", 1)
 
 
+def test_the_ruleset_on_the_command_line_wins_over_files(file, tmp_path):
+    (tmp_path / "my.yaml").write_text("ruleset: gabata_i\nminutes: 1\n", encoding="utf-8")
+    for name in ("mine.yaml", "ludii_leyla", "leyla"):
+        config, _ = read_config([name, "--config", "my.yaml"])
+        assert (config.game, config.minutes) == (rulesets.lookup(name), 1)
+        assert config.name == config.game.name
+    config, _ = read_config(["leyla", "--config", "my.yaml", "--ruleset", "gabata_3"])
+    assert config.ruleset == "gabata_3"
+    config, _ = read_config(["smoke", "--config", "my.yaml"])
+    assert (config.ruleset, config.name) == ("gabata_i", "my")
+
+
+def test_a_file_names_the_run_on_a_ruleset_of_the_command_line(file, tmp_path):
+    (tmp_path / "my.yaml").write_text("name: first\n", encoding="utf-8")
+    for name in ("mine.yaml", "ludii_leyla", "leyla"):
+        assert read_config([name, "--config", "my.yaml"])[0].name == "first"
+
+
 def test_a_wrong_ruleset_is_refused_by_its_file_and_key(file):
     file.write_text("row_width: 55", encoding="utf-8")
-    with raises(InvalidConfig, "mine.yaml", 55, "--config"):
+    with raises(InvalidConfig, "mine.yaml", 55) as caught:
         read_config(["mine.yaml"])
+    assert "--config" not in str(caught.value)
+    with raises(InvalidConfig, "nowhere.yaml", "--config"):
+        read_config(["nowhere.yaml"])
     with raises(InvalidRuleset, "row_widht"):
         TrainConfig(ruleset={"row_widht": 5})
     for wrong in (5, "mine.yaml"):  # a checkpoint must not name a file of this machine
@@ -134,11 +162,80 @@ def test_positions_and_ladder_are_made_once(file):
 def test_the_solved_positions_are_the_same_in_every_cache(file, monkeypatch, tmp_path):
     first = prepare_positions(MINE, lambda text: None)
     monkeypatch.setenv("MANCALA_CACHE", str(tmp_path / "other"))
-    positions.__globals__["_read"].cache_clear()
     second = prepare_positions(MINE, lambda text: None)
     assert second is not first
     assert (first.games == second.games).all()
     assert (first.action_values == second.action_values).all()
+
+
+def test_a_mistake_costs_what_the_positions_say_once_there_are_some(file):
+    guess = expected_mistake(MINE)
+    assert guess == MINE.total_seeds / 6
+    solved = prepare_positions(MINE, lambda text: None)
+    regrets = [[max(legal) - each for each in legal] for legal in map(_legal, solved.action_values)]
+    costs = [regret for each in regrets for regret in each if regret]
+    assert expected_mistake(MINE) == pytest.approx(sum(costs) / len(costs))
+    assert expected_mistake(MINE) != guess
+
+
+def _legal(values) -> list[int]:
+    return [int(value) for value in values if value != ILLEGAL]
+
+
+@pytest.fixture
+def unwritable(file, monkeypatch, tmp_path) -> Path:
+    """A folder for the cache that cannot be made."""
+    folder = file / "cache"
+    monkeypatch.setenv("MANCALA_CACHE", str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("prepare_one", [prepare_positions, prepare_ladder])
+def test_a_cache_that_cannot_be_written_is_named_before_the_work(prepare_one, unwritable):
+    said: list[str] = []
+    with pytest.raises(OSError, match="cache"):
+        prepare_one(MINE, said.append)
+    assert said == []
+
+
+def short_run(tmp_path) -> tuple[TrainConfig, RunFolder, Path]:
+    few = EvaluationConfig(games=2, opponents=["random"], checkpoint_games=0)
+    config = TrainConfig(ruleset=OPTIONS, name="first", folder=str(tmp_path), evaluation=few)
+    folder = RunFolder.create(config)
+    (folder.path / METRICS).touch()
+    identity = replace(identity_of(), ruleset=MINE)
+    return config, folder, write_checkpoint(folder.path / "final.zip", identity)
+
+
+def test_a_run_is_evaluated_if_the_cache_cannot_be_written(unwritable, tmp_path, capsys):
+    config, folder, checkpoint = short_run(tmp_path)
+    report(config, folder, checkpoint, Console())
+    assert "regret is not measured" in capsys.readouterr().out
+    found = json.loads((folder.path / "evaluation.json").read_text())
+    assert found["regret"] is None
+    assert found["matches"][0]["games"] == 2
+    assert (folder.path / REPORT).is_file()
+
+
+def test_a_brief_report_tells_of_solving_positions(file, tmp_path, capsys):
+    config, folder, checkpoint = short_run(tmp_path)
+    report(config, folder, checkpoint, Console(), is_brief=True)
+    said = capsys.readouterr().out
+    assert "solving positions of mine" in said
+    assert "win rate" not in said
+    assert (folder.path / REPORT).is_file()
+
+
+def test_agents_on_an_own_ruleset_are_on_a_ladder_at_first_use(file, monkeypatch, capsys):
+    monkeypatch.setattr("mancala_env.evaluation.ladder._GAMES", 2)
+    words = ["evaluate", "greedy", "minimax:1", "--ruleset", "mine.yaml", "--games", "2", "--no_regret"]
+    found = []
+    for _ in range(2):
+        assert cli.main([*words, "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    first, second = found
+    assert first["ratings"]["zero"] == "random"
+    assert first == second
 
 
 def test_a_board_that_cannot_be_solved_is_named(file, monkeypatch):

@@ -111,6 +111,20 @@ def test_an_array_of_another_device_is_refused():
             call(away[0])
 
 
+@pytest.mark.parametrize(
+    ("tensor", "wrong"),
+    [
+        (torch.zeros(2, dtype=torch.int64, device="meta"), "meta"),
+        (torch.eye(2, dtype=torch.int64).to_sparse(), "Sparse"),
+        (torch.zeros(2, dtype=torch.bfloat16), "BFloat16"),
+    ],
+    ids=["meta", "sparse", "bfloat16"],
+)
+def test_a_tensor_that_numpy_cannot_read_is_refused(tensor, wrong):
+    with raises(InvalidArgument, "actions", wrong):
+        Batch("leyla", 2).step(tensor)
+
+
 def test_an_array_that_jax_traces_is_refused():
     jax = pytest.importorskip("jax", reason="jax is not installed here")
     traced = jax.jit(lambda actions: mancala_env.step("leyla", GAMES, actions).games)

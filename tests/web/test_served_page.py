@@ -125,6 +125,7 @@ def test_a_server_killed_and_started_again_continues_with_the_game(
     page.get_by_label("Opponent").select_option("served:small.zip")
     page.get_by_role("button", name="Start").click()
     assert wait_for_you(page)
+    page.evaluate("navigator.serviceWorker.ready.then(() => true)")  # it has stored the page
     port = int(site.address.rstrip("/").rsplit(":", 1)[1])
     site.end()
     page.keyboard.press("1")  # the page computes the answer

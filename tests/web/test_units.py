@@ -7,18 +7,12 @@ from pathlib import Path
 import pytest
 from page_in_node import FOLDER, NODE
 
+SLOW = {"worker.mjs"}
+FILES = sorted(path.name for path in Path(__file__).parent.glob("*.mjs") if path.name != "fake_dom.mjs")
+
 
 @pytest.mark.parametrize(
-    "file",
-    [
-        "units.mjs",
-        "parts.mjs",
-        "app.mjs",
-        "learn.mjs",
-        "play.mjs",
-        "records.mjs",
-        pytest.param("worker.mjs", marks=pytest.mark.slow),
-    ],
+    "file", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in FILES]
 )
 def test_the_units_of_the_page(file: str) -> None:
     if NODE is None:

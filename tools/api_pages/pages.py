@@ -4,6 +4,7 @@ import ast
 import os
 import re
 from collections import Counter
+from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -37,11 +38,21 @@ def slug(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-def _address(page: str, heading: str, taken: Counter[str]) -> str:
-    """Return the address of a page's next heading; repeated anchors get a number."""
+def anchors(headings: Iterable[str]) -> list[str]:
+    """Return the anchors of a page's headings; those that are repeated get a number."""
+    taken = Counter[str]()
+    return [_next_anchor(heading, taken) for heading in headings]
+
+
+def _next_anchor(heading: str, taken: Counter[str]) -> str:
     anchor = slug(heading)
     taken[anchor] += 1
-    return f"{page}.md#{anchor}" + (f"-{taken[anchor] - 1}" if taken[anchor] > 1 else "")
+    return anchor + (f"-{taken[anchor] - 1}" if taken[anchor] > 1 else "")
+
+
+def _address(page: str, heading: str, taken: Counter[str]) -> str:
+    """Return the address of a page's next heading."""
+    return f"{page}.md#{_next_anchor(heading, taken)}"
 
 
 class Reference:

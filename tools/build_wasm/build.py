@@ -50,12 +50,13 @@ from mancala_env.rulesets import (
     lookup,
     names,
 )
-from tools.build_wasm import exports
+from tools.build_wasm import exports, memory
 
 WEB = Path(mancala_env.web.__file__).resolve().parent
 WASM, DESCRIPTION = "mancala.wasm", "mancala.json"
 
 _COMPILE = Path(__file__).with_name("compile.py")
+_HASHED_WHOLE = (exports, memory)
 _PACKAGE = "mancala_env"
 _STACK_BYTES = 1 << 20
 
@@ -190,7 +191,7 @@ def description() -> dict[str, Any]:
             "codes": value_network.NUM_CODES,
             "units": value_network.NUM_UNITS,
             "unit": value_network.UNIT,
-            "largest": value_network._LARGEST,
+            "largest": value_network.LARGEST,
         },
         "ends": list(state.END_REASONS),
         "wrongs": list(REASONS),
@@ -229,7 +230,7 @@ def conditions() -> list[dict[str, Any]]:
 def digest_of_kernels() -> str:
     """Hash the sources of the exports, of every kernel they call, and the constants in them."""
     parts: dict[str, str] = {}
-    for file in (_COMPILE, Path(inspect.getfile(exports))):
+    for file in (_COMPILE, *(Path(inspect.getfile(module)) for module in _HASHED_WHOLE)):
         parts[file.name] = ast.unparse(_without_docstrings(ast.parse(file.read_text("utf-8"))))
     parts["kernel"] = ast.unparse(_without_docstrings(ast.parse(inspect.getsource(kernel))))
     for function in (*exports.EXPORTS, *exports.PROVIDED.values()):
@@ -275,8 +276,8 @@ def _add_value(name: str, value: Any, parts: dict[str, str]) -> None:
 def _is_known_elsewhere(value: Any) -> bool:
     """Return whether a value is part of Python, numpy or numba, or of a file that is hashed whole."""
     module = getattr(value, "__module__", "") or ""
-    known = ("builtins", "numpy", "numba", "typing")
-    return isinstance(value, ModuleType) or module.partition(".")[0] in known or module == exports.__name__
+    known, whole = ("builtins", "numpy", "numba", "typing"), [each.__name__ for each in _HASHED_WHOLE]
+    return isinstance(value, ModuleType) or module.partition(".")[0] in known or module in whole
 
 
 def _without_docstrings(tree: ast.AST) -> ast.AST:

@@ -18,29 +18,20 @@ address of    content
 A search works in pieces: called again with the same block, it resumes, until it returns 1.
 """
 
-from typing import Any
-
-import numba
 import numpy as np
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from mancala_env.agents.scripted import greedy_action, random_action
 from mancala_env.engine import single_game
 from mancala_env.engine.episode import MATCH, OUTCOME, EpisodeSettings
 from mancala_env.engine.episode import play_random as random_play
 from mancala_env.engine.holdout import ALL
-from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import (
     NUM_COLUMNS,
-    NUM_RULES,
     PLAYER_COLUMN,
     SOUTH,
     action_of,
     hole_of,
     load,
-    rules_in,
 )
 from mancala_env.engine.timeline import write_timeline
 from mancala_env.engine.turn import STALL_LIMIT, is_legal
@@ -52,80 +43,21 @@ from mancala_env.solver import proof_search, study
 from mancala_env.solver.margins import owned_margin
 from mancala_env.solver.shared_marks import NUM_ATTEMPTS
 from mancala_env.solver.table import WORDS_PER_BUCKET
+from tools.build_wasm.memory import LINE, array_at, games_at, rules_at, whole_lines, written_out
 from tools.build_wasm.study_bounds import bounds_now, read_known
-
-# Each array of a block begins on a cache line, which the table of the solver needs.
-_LINE = 64
-
-
-def _array_at(typing_context: Any, address: Any, dtype: Any, shape: Any) -> Any:
-    """Return the array of a shape at an address.
-
-    `numba.carray` needs numba's runtime, for reference counts.
-    """
-    array = types.Array(dtype.dtype, len(shape), "C")
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        made = context.make_array(array)(context, builder)
-        item = context.get_value_type(array.dtype)
-        sizes = [
-            context.cast(builder, size, of, types.intp)
-            for size, of in zip(cgutils.unpack_tuple(builder, arguments[2]), signature.args[2], strict=True)
-        ]
-        item_size = context.get_constant(types.intp, array.dtype.bitwidth // 8)
-        strides, stride = [], item_size
-        for size in reversed(sizes):
-            strides.insert(0, stride)
-            stride = builder.mul(stride, size)
-        place = context.cast(builder, arguments[0], signature.args[0], types.intp)
-        context.populate_array(
-            made,
-            data=builder.inttoptr(place, item.as_pointer()),
-            shape=sizes,
-            strides=strides,
-            itemsize=item_size,
-            meminfo=None,
-            parent=None,
-        )
-        return made._getvalue()
-
-    return array(address, dtype, shape), generate
-
-
-array_at: Any = intrinsic(_array_at)
-
-# Without its runtime, numba cannot compile a function that returns an array. Such functions are inlined.
-written_out = numba.njit(inline="always", error_model="numpy")
-
-
-@kernel
-def _rules_at(address):
-    return rules_in(array_at(address, np.int64, (NUM_RULES,)))
-
-
-@written_out
-def _games_at(address):
-    return array_at(address, np.uint64, (1, NUM_COLUMNS))
-
-
-@kernel
-def _whole_lines(num_bytes):
-    """Round a number of bytes up to whole cache lines."""
-    return (num_bytes + _LINE - 1) // _LINE * _LINE
-
 
 # A game.
 
 
 def start(rules, game, starter):
     """Write the first round of a match."""
-    single_game.start(_rules_at(rules), _games_at(game), np.int64(starter))
+    single_game.start(rules_at(rules), games_at(game), np.int64(starter))
     return 0
 
 
 def legal(rules, game):
     """Return the bits of the legal actions."""
-    return single_game.legal_actions(_rules_at(rules), _games_at(game))
+    return single_game.legal_actions(rules_at(rules), games_at(game))
 
 
 def play(rules, game, action, out):
@@ -134,7 +66,7 @@ def play(rules, game, action, out):
     `out`: the captured seeds, and the bits of the new holes of the player.
     """
     said = array_at(out, np.float64, (2,))
-    laps, said[0], said[1] = single_game.play(_rules_at(rules), _games_at(game), np.int64(action))
+    laps, said[0], said[1] = single_game.play(rules_at(rules), games_at(game), np.int64(action))
     return laps
 
 
@@ -143,7 +75,7 @@ def timeline(rules, game, action, events, most):
 
     The game does not change. `events`: four int32 an event: kind, player, hole and seeds.
     """
-    r, before = _rules_at(rules), load(_games_at(game), 0)
+    r, before = rules_at(rules), load(games_at(game), 0)
     if not is_legal(r, before, np.int64(action), 2 * r.width):
         return 0
     hole = hole_of(r, before.player, np.int64(action))
@@ -152,34 +84,34 @@ def timeline(rules, game, action, events, most):
 
 def next_round(rules, game):
     """Set up the next round, or return 1 without a change if the match is over."""
-    return 1 if single_game.next_round(_rules_at(rules), _games_at(game)) else 0
+    return 1 if single_game.next_round(rules_at(rules), games_at(game)) else 0
 
 
 def settle(rules, game):
     """Write the next player, or the end of the round, of a position that was set up."""
-    single_game.settle(_rules_at(rules), _games_at(game))
+    single_game.settle(rules_at(rules), games_at(game))
     return 0
 
 
 def what_is_wrong(rules, game):
     """Return 0 for a possible position, else the index of the reason why it is impossible."""
-    return first_impossible(_rules_at(rules), _games_at(game))[1]
+    return first_impossible(rules_at(rules), games_at(game))[1]
 
 
 def count(rules, game, player):
     """Return a player's count."""
-    south, north = single_game.counts(_rules_at(rules), _games_at(game))
+    south, north = single_game.counts(rules_at(rules), games_at(game))
     return south if player == SOUTH else north
 
 
 def match_margin(rules, game):
     """Return South's lead in seeds at the end of a match."""
-    return single_game.match_margin(_rules_at(rules), _games_at(game))
+    return single_game.match_margin(rules_at(rules), games_at(game))
 
 
 def play_random(rules, game, random, turns):
     """Play a number of random turns, one match after another, and write the last game and the generator."""
-    r, games, generator = _rules_at(rules), _games_at(game), array_at(random, np.uint64, (1,))
+    r, games, generator = rules_at(rules), games_at(game), array_at(random, np.uint64, (1,))
     random_play(r, EpisodeSettings(MATCH, SOUTH, 0, OUTCOME, ALL), games, generator, np.int64(turns), 0, 1)
     return 0
 
@@ -190,13 +122,13 @@ def play_random(rules, game, random, turns):
 def choose_random(rules, game, random):
     """Return a uniformly random action."""
     draw = array_at(random, np.uint64, (1,))
-    return random_action(_rules_at(rules), load(_games_at(game), 0), draw[0])
+    return random_action(rules_at(rules), load(games_at(game), 0), draw[0])
 
 
 def choose_greedy(rules, game, random):
     """Return the action after which the player's count leads by most."""
     draw = array_at(random, np.uint64, (1,))
-    return greedy_action(_rules_at(rules), load(_games_at(game), 0), draw[0])
+    return greedy_action(rules_at(rules), load(games_at(game), 0), draw[0])
 
 
 # minimax, with a value network or without.
@@ -209,23 +141,23 @@ def _minimax_block(block, width, plies, table_bits):
     rows = plies * actions
     at = np.int64(block)
     frames = array_at(at, np.int64, (plies, alphabeta.FRAME_COLUMNS))
-    at += _whole_lines(8 * plies * alphabeta.FRAME_COLUMNS)
+    at += whole_lines(8 * plies * alphabeta.FRAME_COLUMNS)
     keys = array_at(at, np.uint64, (plies,))
-    at += _whole_lines(8 * plies)
+    at += whole_lines(8 * plies)
     children = array_at(at, np.uint64, (rows, NUM_COLUMNS))
-    at += _whole_lines(8 * rows * NUM_COLUMNS)
+    at += whole_lines(8 * rows * NUM_COLUMNS)
     scores = array_at(at, np.int64, (rows,))
-    at += _whole_lines(8 * rows)
+    at += whole_lines(8 * rows)
     holes = array_at(at, np.int64, (rows,))
-    at += _whole_lines(8 * rows)
+    at += whole_lines(8 * rows)
     root_values = array_at(at, np.int64, (actions,))
-    at += _whole_lines(8 * actions)
+    at += whole_lines(8 * actions)
     progress = array_at(at, np.int64, (alphabeta.PROGRESS_COLUMNS,))
-    at += _whole_lines(8 * alphabeta.PROGRESS_COLUMNS)
+    at += whole_lines(8 * alphabeta.PROGRESS_COLUMNS)
     values = array_at(at, np.int16, (1, actions))
-    at += _whole_lines(2 * actions)
+    at += whole_lines(2 * actions)
     numbers = array_at(at, np.int64, (4, 1))
-    at += _whole_lines(8 * 4)
+    at += whole_lines(8 * 4)
     table = array_at(at, np.uint64, (1 << table_bits, 2))
     at += 16 << table_bits
     memory = alphabeta.AlphaBetaMemory(frames, keys, children, scores, holes, root_values, table, progress)
@@ -238,12 +170,12 @@ def minimax_bytes(rules, deepest, table_bits):
 
     Its table also serves later searches with the same ruleset and network.
     """
-    return _minimax_block(0, _rules_at(rules).width, np.int64(deepest) + 1, np.int64(table_bits))[2]
+    return _minimax_block(0, rules_at(rules).width, np.int64(deepest) + 1, np.int64(table_bits))[2]
 
 
 def minimax_start(rules, deepest, table_bits, block):
     """Begin a new search."""
-    block_of = _minimax_block(block, _rules_at(rules).width, np.int64(deepest) + 1, np.int64(table_bits))
+    block_of = _minimax_block(block, rules_at(rules).width, np.int64(deepest) + 1, np.int64(table_bits))
     memory, results, _ = block_of
     memory.progress[ACTIVE] = 0
     results.values[:] = alphabeta.ILLEGAL
@@ -260,7 +192,7 @@ def minimax_go_on(rules, game, random, network, deepest, table_bits, step, wants
     before the first), the turns played, the value, and, if `wants_all`, the value of each of H actions.
     Values are in seeds, with a network in sixteenths of a seed.
     """
-    r, games = _rules_at(rules), _games_at(game)
+    r, games = rules_at(rules), games_at(game)
     memory, results, _ = _minimax_block(block, r.width, np.int64(deepest) + 1, np.int64(table_bits))
     rng_states = array_at(random, np.uint64, (1,))
     if network == 0:
@@ -317,17 +249,17 @@ def _mcts_block(block, nodes):
     """Return the memory of a search, its action and simulations, and the end of the block."""
     at = np.int64(block)
     tree = array_at(at, np.int32, (nodes, uct.NODE_COLUMNS))
-    at += _whole_lines(4 * nodes * uct.NODE_COLUMNS)
+    at += whole_lines(4 * nodes * uct.NODE_COLUMNS)
     estimates = array_at(at, np.float32, (nodes, 2))
-    at += _whole_lines(4 * nodes * 2)
+    at += whole_lines(4 * nodes * 2)
     path = array_at(at, np.int32, (uct.MAX_LINE, 2))
-    at += _whole_lines(4 * uct.MAX_LINE * 2)
+    at += whole_lines(4 * uct.MAX_LINE * 2)
     random = array_at(at, np.uint64, (1,))
-    at += _LINE
+    at += LINE
     progress = array_at(at, np.int64, (uct.PROGRESS_COLUMNS,))
-    at += _whole_lines(8 * uct.PROGRESS_COLUMNS)
+    at += whole_lines(8 * uct.PROGRESS_COLUMNS)
     numbers = array_at(at, np.int64, (2, 1))
-    at += _LINE
+    at += LINE
     return uct.UctMemory(tree, estimates, path, random, progress), numbers[0], numbers[1], at
 
 
@@ -351,7 +283,7 @@ def mcts_go_on(rules, game, random, nodes, most, simulations, block, out):
     `out`: the action and the number of simulations, then for each of H actions its visits and its mean reward
     for the player to move, -1 to 1.
     """
-    r, games = _rules_at(rules), _games_at(game)
+    r, games = rules_at(rules), games_at(game)
     memory, actions, run, _ = _mcts_block(block, np.int64(nodes))
     rng_states = array_at(random, np.uint64, (1,))
     done = uct.search_piece(
@@ -387,27 +319,27 @@ def _solver_block(block, rules, table_bits):
     plies = STALL_LIMIT * (holes * rules.seeds + 1) + 2
     at = np.int64(block)
     words = array_at(at, np.uint64, (plies, proof_search.NUM_WORDS))
-    at += _whole_lines(8 * plies * proof_search.NUM_WORDS)
+    at += whole_lines(8 * plies * proof_search.NUM_WORDS)
     nums = array_at(at, np.int64, (plies, proof_search.NUM_NUMS))
-    at += _whole_lines(8 * plies * proof_search.NUM_NUMS)
+    at += whole_lines(8 * plies * proof_search.NUM_NUMS)
     turn_words = array_at(at, np.uint64, (plies * holes, proof_search.NUM_WORDS))
-    at += _whole_lines(8 * plies * holes * proof_search.NUM_WORDS)
+    at += whole_lines(8 * plies * holes * proof_search.NUM_WORDS)
     turn_nums = array_at(at, np.int64, (plies * holes, proof_search.NUM_TURN_NUMS))
-    at += _whole_lines(8 * plies * holes * proof_search.NUM_TURN_NUMS)
+    at += whole_lines(8 * plies * holes * proof_search.NUM_TURN_NUMS)
     registers = array_at(at, np.int64, (proof_search.NUM_REGISTERS,))
-    at += _whole_lines(8 * proof_search.NUM_REGISTERS)
+    at += whole_lines(8 * proof_search.NUM_REGISTERS)
     games = array_at(at, np.uint64, (1 + holes, NUM_COLUMNS))
-    at += _whole_lines(8 * (1 + holes) * NUM_COLUMNS)
+    at += whole_lines(8 * (1 + holes) * NUM_COLUMNS)
     rows = array_at(at, np.int64, (1 + holes, study.ROW_COLUMNS))
-    at += _whole_lines(8 * (1 + holes) * study.ROW_COLUMNS)
+    at += whole_lines(8 * (1 + holes) * study.ROW_COLUMNS)
     window = array_at(at, np.int64, (study.WINDOW_COLUMNS,))
-    at += _whole_lines(8 * study.WINDOW_COLUMNS)
+    at += whole_lines(8 * study.WINDOW_COLUMNS)
     under_way = array_at(at, np.int64, (1,))
-    at += _LINE
+    at += LINE
     busy = array_at(at, np.uint64, (1,))
-    at += _LINE
+    at += LINE
     attempts = array_at(at, np.uint64, (NUM_ATTEMPTS,))
-    at += _whole_lines(8 * NUM_ATTEMPTS)
+    at += whole_lines(8 * NUM_ATTEMPTS)
     table = array_at(at, np.uint64, (WORDS_PER_BUCKET << table_bits,))
     at += (8 * WORDS_PER_BUCKET) << table_bits
     line = proof_search.SearchLine(words, nums, turn_words, turn_nums, registers)
@@ -419,14 +351,14 @@ def solver_bytes(rules, table_bits):
 
     The table serves all positions of the ruleset.
     """
-    return _solver_block(0, _rules_at(rules), np.int64(table_bits))[6]
+    return _solver_block(0, rules_at(rules), np.int64(table_bits))[6]
 
 
 def solver_start(rules, game, table_bits, block):
     """Begin to solve a position."""
-    r = _rules_at(rules)
+    r = rules_at(rules)
     _, position, _, _, under_way, table, _ = _solver_block(block, r, np.int64(table_bits))
-    study.begin(r, _games_at(game), 0, position)
+    study.begin(r, games_at(game), 0, position)
     read_known(r, position, 1, table)
     under_way[0] = 0
     return 0
@@ -438,7 +370,7 @@ def solver_go_on(rules, wants_all, nodes, table_bits, block, out):
     It finds the value of every action if `wants_all`, else the best actions. `out`: the nodes searched with
     this block, the row that is being solved, and the bounds of the position and of each of H actions.
     """
-    r = _rules_at(rules)
+    r = rules_at(rules)
     line, position, attempts, busy, under_way, table, _ = _solver_block(block, r, np.int64(table_bits))
     registers, window = line.registers, position.window
     last = registers[proof_search.NODES] + nodes

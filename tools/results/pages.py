@@ -15,7 +15,7 @@ from mancala_env.evaluation.ladder import STORED
 from mancala_env.solver import rulesets_with_positions
 from tools.results.measured import ROOT, SolvedStart, card_ratings, newest_speeds, solved_starts
 from tools.results.networks import bundled_agents
-from tools.results.regrets import AGENTS, BY_KIND, stored_regrets
+from tools.results.regrets import AGENTS, BY_KIND, measured_in_words, stored_regrets
 from tools.results.regrets import COMMAND as MEASURE
 from tools.results.tables import table
 
@@ -120,7 +120,7 @@ def leaderboard() -> dict[str, str]:
         "traps": _traps(slow),
         "seeds": str(len(stored["seeds"])),
         "rated": json.loads(STORED.read_text(encoding="utf-8"))["date"],
-        "measured": f"{stored['date']} ({stored['machine']}, version {stored['version']})",
+        "measured": measured_in_words(stored),
         "measure": MEASURE,
         **_regret_tables(stored["rulesets"]),
     }

@@ -43,20 +43,31 @@ def measure(path: Path = STORED) -> Iterator[str]:
     Delete the file to measure everything again.
     """
     stored = stored_regrets(path)
-    made = {"date": str(date.today()), "machine": machine(), "revision": git_revision()}
-    stored |= {"command": COMMAND, "version": __version__, "seeds": list(SEEDS), **made}
+    made = {
+        "date": str(date.today()),
+        "machine": machine(),
+        "version": __version__,
+        "revision": git_revision(),
+    }
+    stored |= {"command": COMMAND, "seeds": list(SEEDS)}
     for ruleset in rulesets_with_positions():
         found = stored["rulesets"].setdefault(ruleset, {})
         for spec in agents_of(ruleset):
             if spec not in found:
-                found[spec] = _regret(spec, ruleset)
+                found[spec] = _regret(spec, ruleset) | made
                 write_whole(path, as_text(stored))
                 yield f"{ruleset} {spec} {found[spec]['mean']:.2f}"
 
 
 def stored_regrets(path: Path = STORED) -> dict[str, Any]:
-    """Return the stored results; `rulesets` has `mean`, `interval`, `best` and `by_seed` of each agent."""
+    """Return the stored results; `rulesets` has figures of each agent, and how they were made."""
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"rulesets": {}}
+
+
+def measured_in_words(stored: dict[str, Any]) -> str:
+    """Return date, machine and version of every stored result, each combination once."""
+    every = (one for found in stored["rulesets"].values() for one in found.values())
+    return "; ".join(sorted({f"{one['date']} ({one['machine']}, version {one['version']})" for one in every}))
 
 
 def as_text(stored: dict[str, Any]) -> str:

@@ -54,7 +54,9 @@ class Demonstration {
   /** Play turn after turn while the demonstration is seen and not paused. */
   async run() {
     for (;;) {
-      while (!this.#isPlaying || !this.#isSeen || document.hidden) await new Promise((resolve) => { this.#wake = resolve; });
+      while (this.#isBusy || !this.#isPlaying || !this.#isSeen || document.hidden) {
+        await new Promise((resolve) => { this.#wake = resolve; });
+      }
       await this.#turn();
     }
   }
@@ -111,6 +113,7 @@ class Demonstration {
       await this.#move(game, action, leads);
     } finally {
       this.#isBusy = false;
+      this.#wake();
     }
   }
 

@@ -56,7 +56,8 @@ def run_in_slices(
 
     A slice is worked on in pieces of at most `most` games; None: as a whole. Python handles no signal while a
     piece runs. After an exception, such as that of Ctrl-C, `is_cancelled` is set, for long work that checks
-    it, and no slice is running when the caller gets the exception.
+    it, and no slice is running when the caller gets the exception. A second Ctrl-C does not wait for the
+    slices.
     """
     slices = max(1, min(num_threads, size // fewest))
     if slices == 1 and most is None:
