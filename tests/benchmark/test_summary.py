@@ -206,11 +206,21 @@ def test_the_measurements_that_are_kept_bear_the_documentation_out() -> None:
     outcome = BenchmarkSummary(Results.read(root / "benchmarks" / "learning" / RESULTS)).as_dict()
     pages = ["research/algorithms_by_steps.md", "research/algorithms_by_time.md"]
     lines = [line for page in pages for line in (root / "docs" / page).read_text("utf-8").splitlines()]
+    shown = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines if line[:1] == "|"]
     entries = [entry for contest in outcome["contests"] for entry in contest["entries"]]
     assert {entry["entry"] for entry in entries} == {
         path.stem for path in (root / "training" / "benchmark").glob("*.py")
     }
-    for entry in entries:
-        said = [f"`{entry['entry']}`", f"{entry['steps']:,}", f"{entry['regret']['value']:.2f}"]
-        said.append(f"{entry['elo']['value']:.0f}")
-        assert any(all(word in line for word in said) for line in lines if line.startswith("|")), said
+    made = set()
+    for contest in outcome["contests"]:
+        for entry in contest["entries"]:
+            named = (contest["ruleset"], entry["entry"], f"{entry['steps']:,}")
+            made.add(named)
+            rows = [cells for cells in shown if named == (cells[0], cells[1], cells[2])]
+            assert rows or contest["ruleset"] in ("leyla", "gabata_i"), named
+            for cells in rows:
+                quoted = " ".join(cells[3:])
+                assert re.search(rf"(^| ){entry['regret']['value']:.2f}[ ,]", quoted), named
+                assert re.search(rf" {entry['elo']['value']:.0f}( |$)", quoted), named
+    stems = {entry["entry"] for entry in entries}
+    assert {(*cells[:3],) for cells in shown if len(cells) > 2 and cells[1] in stems} <= made

@@ -122,11 +122,11 @@ class Campaign:
         rows = []
         for stage in self.stages:
             record = self.records[stage.name]
-            fell = f"**{len(record.fallen)}**" if record.fallen else "0"
+            fell = f", **{len(record.fallen)} failed**" if record.fallen else ""
+            tried = f"{record.tried:,} {stage.unit}{fell}"
             if stage.missing and not record.tried:
-                rows.append(f"| {stage.name} | {stage.claim} | skipped: {stage.missing} | |")
-                continue
-            rows.append(f"| {stage.name} | {stage.claim} | {record.tried:,} {stage.unit} | {fell} |")
+                tried = f"skipped: {stage.missing}"
+            rows.append(f"| {stage.name} | {stage.claim} | {tried} |")
         fallen = [
             f"- {name}, seed {seed}: {said}"
             for name, record in self.records.items()
@@ -134,11 +134,11 @@ class Campaign:
         ]
         return (
             "# Reliability\n\n"
-            "`make soak` attacks the claims below with random cases. It resumes where it was stopped. "
+            "`make soak` attacks each claim with random cases, and resumes. "
             "`python tests/support/soak.py --stages NAME` runs one attack.\n\n"
             f"Last run: {time.strftime('%Y-%m-%d')}, revision {_revision()}, {platform.machine()}, "
             f"{os.cpu_count()} cores, {self.seconds / 60:.0f} minutes in all.\n\n"
-            "| attack | claim | tried | failures |\n|---|---|---:|---:|\n"
+            "| attack | claim | tried |\n|---|---|---:|\n"
             + "\n".join(rows)
             + "\n\n"
             + ("## Failures\n\n" + "\n".join(fallen) + "\n" if fallen else "No claim failed.\n")

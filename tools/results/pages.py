@@ -258,17 +258,17 @@ def benchmark() -> dict[str, str]:
     for contest in summary.contests():
         if contest.ruleset == _SHOWN:
             for n, one in enumerate(summary.standings(contest)):
-                where = "" if n else f"{contest.limit}, `{contest.task}`"
+                where = "" if n else f"{contest.limit}, `{contest.task}`, {one.seeds} seeds"
                 scores = _estimate(one.regret, 2), _estimate(one.elo, 0)
-                rows.append([where, f"`{one.entry}`", str(one.seeds), f"{one.core_minutes:.2f}", *scores])
+                rows.append([where, f"`{one.entry}`", f"{one.core_minutes:.2f}", *scores])
     elos = {row.key.entry: row.score.elo for row in summary.baselines if row.key.ruleset == _SHOWN}
     regrets = {spec: one["mean"] for spec, one in stored_regrets()["rulesets"][_SHOWN].items()}
     for n, spec in enumerate(sorted(elos, key=lambda spec: regrets[spec])):
         where = "" if n else "no learning"
-        rows.append([where, f"`{spec}`", "", "", f"{regrets[spec]:.2f}", f"{elos[spec]:z.0f}"])
+        rows.append([where, f"`{spec}`", "", f"{regrets[spec]:.2f}", f"{elos[spec]:z.0f}"])
     lines = [json.loads(line) for line in _LEARNING.read_text(encoding="utf-8").splitlines()]
     days = sorted(line["time"][:10] for line in lines if "time" in line)
-    head = ("budget and task", "entry", "seeds", "core minutes", "mean regret", "Elo")
+    head = ("budget, task and seeds", "entry", "core minutes", "mean regret", "Elo")
     return {
         "ruleset": _SHOWN,
         "first": days[0],
