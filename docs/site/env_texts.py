@@ -7,7 +7,6 @@ A paragraph that both classes have is about every environment.
 import importlib
 import inspect
 import re
-from dataclasses import MISSING, fields
 from typing import Any
 
 from in_words import table
@@ -16,7 +15,6 @@ from mancala_env import Ruleset, rulesets
 from mancala_env.envs.aec import MancalaAEC
 from mancala_env.envs.families import FAMILIES, Family
 from mancala_env.envs.gym import MancalaEnv
-from mancala_env.envs.options import EnvOptions, GameOptions
 
 _NAME = re.compile(r"`(\w+)`")
 
@@ -60,24 +58,6 @@ def section(ruleset: Ruleset, title: str) -> str:
     rows = [(library, text) for library, text in of_each if text]
     written = [_about(ruleset, paragraph) for paragraph in game] + both
     return "\n\n".join([*written, *([table(("library", title.lower()), rows)] if rows else [])])
-
-
-def arguments(ruleset: Ruleset) -> list[tuple[str, str, str]]:
-    """Return the arguments of a ruleset's environments: name, default and meaning."""
-    text = inspect.cleandoc(EnvOptions.__doc__ or "").partition("Attributes:\n")[2].partition("\n\n")[0]
-    defaults = {field.name: field.default for field in fields(EnvOptions)}
-    rows = []
-    for entry in re.split(r"\n    (?=\w)", text.removeprefix("    ")):
-        name, _, meaning = " ".join(entry.replace("``", "`").split()).partition(": ")
-        default = defaults[name]
-        shown = f"`{family_of(ruleset).default!r}`" if default is MISSING else f"`{default!r}`"
-        if name == "opening_turns":
-            shown += "; PettingZoo `0`"
-        if name != "ruleset" and name not in GameOptions.__annotations__:
-            meaning = f"(Gymnasium) {meaning}"
-        meaning = re.sub(r":\w+:`mancala_env\.(\w+)`", r"[\1](../reference/\1.md)", meaning)
-        rows.append((f"`{name}`", shown.replace("'", '"'), meaning))
-    return rows
 
 
 def _about(ruleset: Ruleset, paragraph: str) -> str:

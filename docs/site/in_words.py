@@ -28,14 +28,13 @@ def rules_in_short(ruleset: Ruleset) -> str:
     rows = {
         "Relay": (_relay(ruleset), "#3-a-turn"),
         "Capture": _landing(ruleset),
-        "Owned holes": ("Neither player sows from them. Their seeds count for the owner.", "#1-words"),
         "Ransom": _ransom(ruleset),
         "End of a round": (f"A round ends {_ENDS[ruleset.round_end]}.", "#4-end-of-a-round"),
         "Next round": _MATCHES[ruleset.match],
         "Opening": _OPENINGS[ruleset.opening],
     }
-    cells = ((name, text, f"[rule]({_RULES}{place})") for name, (text, place) in rows.items() if text)
-    return table(("rule", "in short", "exactly"), cells)
+    cells = ((f"[{name}]({_RULES}{place})", text) for name, (text, place) in rows.items() if text)
+    return table(("rule", "in short"), cells)
 
 
 _NOTHING = ("", "")

@@ -16,7 +16,7 @@ from mancala_env.solver.book import certain_part, load_book
 # How many turns of a game are looked through for one to show, and how many laps it should have.
 _TURNS, _LAPS = 40, 4
 # Rows of the tables in the cards of bundled networks.
-_RATING = re.compile(r"^\| `(\S+)` \| (-?\d+) \| (-?\d+) \| (-?\d+) \|", re.MULTILINE)
+_RATING = re.compile(r"^\| `(\S+)` \| (-?\d+) \| -?\d+ \| -?\d+ \|", re.MULTILINE)
 _REGRETS = ROOT / "docs" / "results" / "regret.json"
 # Solved starts that are neither in a bundled book nor among the solved positions (docs/results/solved.md).
 _SOLVED_STARTS = {
@@ -102,9 +102,7 @@ class Strength(NamedTuple):
 
     agent: str
     elo: str
-    interval: str
     regret: str
-    best_moves: str
 
 
 def ladder_of(ruleset: Ruleset) -> Ladder | None:
@@ -120,27 +118,19 @@ def strengths(ruleset: Ruleset) -> list[Strength]:
 
     Ratings are from the ladder and the networks' cards, regret from docs/results/regret.json.
     """
-    elo: dict[str, tuple[float, str]] = {}
+    elo: dict[str, float] = {}
     stored = json.loads(_REGRETS.read_text(encoding="utf-8"))["rulesets"].get(ruleset.name, {})
-    regret = {
-        name: (f"{one['mean']:.2f}", f"{one['best']:.0%}".replace("%", " %")) for name, one in stored.items()
-    }
+    regret = {name: f"{one['mean']:.2f}" for name, one in stored.items()}
     for kind in ("policy", "value"):
         network = bundled_file_of(kind, ruleset)
         if network is None:
             continue
         text = network.with_suffix(".md").read_text(encoding="utf-8")
-        for name, rating, low, high in _RATING.findall(text):
-            elo[name] = float(rating), f"{low} to {high}"
+        elo |= {name: float(rating) for name, rating in _RATING.findall(text)}
     if ladder := ladder_of(ruleset):
         ratings = ladder.ratings()
-        for i, name in enumerate(ratings.names):
-            interval = f"{ratings.low[i]:z.0f} to {ratings.high[i]:z.0f}"
-            elo[name] = float(ratings.elo[i]), "fixed" if name == ratings.zero else interval
-    names = sorted(elo | regret, key=lambda name: (-elo.get(name, (-9999.0, ""))[0], name))
-    rows = []
-    for name in names:
-        rating, interval = elo.get(name, (None, ""))
-        shown = "" if rating is None else f"{rating:z.0f}"
-        rows.append(Strength(name, shown, interval, *regret.get(name, ("", ""))))
-    return rows
+        elo |= dict(zip(ratings.names, map(float, ratings.elo), strict=True))
+    names = sorted(elo.keys() | regret, key=lambda name: (-elo.get(name, -9999.0), name))
+    return [
+        Strength(name, f"{elo[name]:z.0f}" if name in elo else "", regret.get(name, "")) for name in names
+    ]

@@ -8,7 +8,7 @@ The texts come from the docstrings of the environments, the numbers from the pac
 import sys
 
 import drawings
-from env_texts import arguments, description, family_of, section
+from env_texts import description, family_of, section
 from in_words import SEATS, differences, rules_in_short, table, turn_in_words
 from pages import ROOT
 from ruleset_facts import first_values, ladder_of, opening_value, strengths, turn_to_show
@@ -30,6 +30,15 @@ _CAPTURES = {
     "pair": "a fourth seed captures two opposite holes",
     "weg": "a fourth seed captures a hole, the *weg*",
 }
+_ENVIRONMENTS = "../guides/environments.md"
+_ILLEGAL = (
+    ("PettingZoo", "`env()` ends the episode with reward -1; `raw_env()` raises `IllegalMove`"),
+    ("Gymnasium", f"raise `IllegalMove`, or as [`illegal`]({_ENVIRONMENTS}#masks-and-illegal-actions) says"),
+)
+_INFO = (
+    ("PettingZoo", "`action_mask`"),
+    ("Gymnasium", f"`action_mask`, `seat`; at the end [the result]({_ENVIRONMENTS}#one-learner-gymnasium)"),
+)
 _MATCHES = {
     "single": "one round",
     "mirror": "rounds until a player cannot put a seed in each hole",
@@ -69,7 +78,7 @@ def card(ruleset: Ruleset) -> str:
             "## Action Space",
             section(ruleset, "Action Space"),
             "## Illegal Actions",
-            section(ruleset, "Illegal Actions"),
+            table(("library", "illegal actions"), _ILLEGAL),
             "## Observation Space",
             section(ruleset, "Observation Space"),
             _spaces(ruleset),
@@ -83,7 +92,7 @@ def card(ruleset: Ruleset) -> str:
             "## Arguments",
             _arguments(ruleset),
             "## Info",
-            section(ruleset, "Info"),
+            table(("library", "info"), _INFO),
             "## Exact Value",
             _exact_value(ruleset),
             "## Strength of Agents",
@@ -149,7 +158,6 @@ def _facts(ruleset: Ruleset) -> str:
         "Longest round": f"{ruleset.max_turns:,} turns",
         "Exact value": "unknown" if value is None else f"{value:+d}" if value else "0 (a draw)",
         "Recorded in": ruleset.region,
-        "Source": ruleset.source,
         "Ruleset": f"`{ruleset.name}`",
         "PettingZoo": f"`{family.module}.env({named})`",
         "Gymnasium": f'`gymnasium.make("{family.gym_id}"{more})`',
@@ -161,23 +169,20 @@ def _facts(ruleset: Ruleset) -> str:
 
 def _spaces(ruleset: Ruleset) -> str:
     observer = Observer(ruleset)
-    places = (
-        (f"`{name}`", _range(part.start, part.stop - 1), f"{part.low:g} to {part.high:g}", part.meaning)
-        for name, part in observer.parts.items()
-    )
+    places = ((f"`{name}`", _range(part.start, part.stop - 1)) for name, part in observer.parts.items())
     kinds = []
     for kind in kinds_of(ruleset):
         shown = Observer(ruleset, kind)
         shapes = [f"`{shown.shape}`"]
         if ruleset.num_actions("match") != ruleset.num_actions():
             shapes.append(f"`{Observer(ruleset, kind, ruleset.num_actions('match')).shape}`")
-        kinds.append((f"`{kind}`", str(shown.dtype), *shapes, version(kind, ruleset)))
-    rounds = ("`(F,)` or `(A, G)`", "of several rounds") if len(kinds[0]) == 5 else ("`(F,)` or `(A, G)`",)
+        kinds.append((f"`{kind}`", *shapes, version(kind, ruleset)))
+    rounds = ("`(F,)` or `(A, G)`", "of several rounds") if len(kinds[0]) == 4 else ("`(F,)` or `(A, G)`",)
     return "\n\n".join(
         [
-            table(("part", "entries", "range", "meaning"), places),
-            table(("`observation=`", "type", *rounds, "version"), kinds),
-            "[Observations](../reference/observations.md) describes the kinds.",
+            table(("part", "entries"), places),
+            table(("`observation=`", *rounds, "version"), kinds),
+            "[Parts and kinds](../reference/observations.md).",
         ]
     )
 
@@ -195,7 +200,8 @@ from mancala_env import {family.module}
 one_learner = gymnasium.make("{family.gym_id}", ruleset="{ruleset.name}", opponent="greedy")
 two_learners = {family.module}.env("{ruleset.name}", reward="margin")
 ```"""
-    return f"{code}\n\n{table(('argument', 'default', 'meaning'), arguments(ruleset))}"
+    others = f"[all others]({_ENVIRONMENTS}#arguments)", "as in every environment"
+    return f"{code}\n\n{table(('argument', 'default'), [('`ruleset`', f'`{family.default}`'), others])}"
 
 
 def _exact_value(ruleset: Ruleset) -> str:
@@ -231,9 +237,7 @@ def _exact_value(ruleset: Ruleset) -> str:
 
 def _strength(ruleset: Ruleset) -> str:
     rows = strengths(ruleset)
-    head = ("agent", "Elo", "95 % interval", "mean regret, seeds a move", "best moves")
-    if not any(row.regret for row in rows):
-        head, rows = head[:3], [row[:3] for row in rows]
+    head = ("agent", "Elo", "mean regret, seeds a move")
     parts = [table(head, ((f"`{agent}`", *cells) for agent, *cells in rows), head[1:])]
     if ladder := ladder_of(ruleset):
         where = openings_in_words(ladder.opening_set, ladder.opening_turns)
@@ -243,16 +247,12 @@ def _strength(ruleset: Ruleset) -> str:
         if ladder.excluded:
             rows = [(f"`{name}`", why) for name, why in ladder.excluded.items()]
             parts.append(table(("not rated", "reason"), rows))
-    parts.append("[Measure your own agent](../guides/evaluate.md).")
+    parts.append("[Intervals](../results/leaderboard.md). [Measure your own agent](../guides/evaluate.md).")
     return "\n\n".join(parts)
 
 
 def _references(ruleset: Ruleset) -> str:
-    return (
-        f"- {ruleset.source}\n"
-        "- [Rules and sources](../reference/rules.md)\n"
-        "- [Environments](../guides/environments.md)"
-    )
+    return f"- {ruleset.source}\n- [Rules and sources](../reference/rules.md)"
 
 
 def table_of_games() -> str:

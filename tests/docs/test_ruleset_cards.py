@@ -1,6 +1,7 @@
 """The cards of the rulesets are up to date, short, and agree with the docstrings of the environments."""
 
 import re
+from dataclasses import MISSING, fields
 
 import env_texts
 import pytest
@@ -12,7 +13,7 @@ from mancala_env import Position, rulesets
 from mancala_env.envs.aec import MancalaAEC
 from mancala_env.envs.families import FAMILIES
 from mancala_env.envs.gym import MancalaEnv
-from mancala_env.envs.options import OpponentOptions
+from mancala_env.envs.options import EnvOptions, OpponentOptions
 
 CARDS = ROOT / "docs" / "rulesets"
 SHARED = ("Observation Space", "Rewards", "Starting State", "Episode End")
@@ -85,12 +86,15 @@ def test_a_card_has_the_sentences_and_numbers_of_its_ruleset() -> None:
     assert "`Discrete(12)`" not in env_texts.section(single, "Action Space")
 
 
-def test_every_argument_is_on_the_cards_with_its_default() -> None:
-    rows = {row[0]: row[1] for row in env_texts.arguments(rulesets.lookup("gabata_3"))}
-    assert list(rows) == ["`ruleset`", *(f"`{name}`" for name in OpponentOptions.__annotations__)]
-    assert rows["`ruleset`"] == '`"gabata_i"`'
-    assert rows["`opening_turns`"] == "`4`; PettingZoo `0`"
-    assert rows["`illegal`"] == '`"raise"`'
+def test_every_argument_is_in_the_guide_that_the_cards_link_with_its_default() -> None:
+    text = (ROOT / "docs" / "guides" / "environments.md").read_text(encoding="utf-8")
+    table = text.partition("\n## Arguments\n")[2].partition("\n## ")[0]
+    rows = dict(re.findall(r"^\| `(\w+)` \| .* \| ([^|]+) \|$", table, re.MULTILINE))
+    assert list(rows) == ["ruleset", *OpponentOptions.__annotations__]
+    for field in fields(EnvOptions):
+        default = "the game's first" if field.default is MISSING else field.default
+        assert re.match(r"[^,;]*", rows[field.name])[0].strip('`"') == str(default), field.name
+    assert rows["opening_turns"] == "4; PettingZoo 0"
 
 
 def test_the_tables_of_the_rules_have_every_ruleset() -> None:
