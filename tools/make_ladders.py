@@ -142,7 +142,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _store(played: Ladder, path: Path) -> None:
-    stored = json.loads(path.read_text()) if path.exists() else {"rulesets": {}}
+    stored: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"rulesets": {}}
     stored["rulesets"][played.ruleset] = ladder.as_entry(played)
     order = [name for name in dict.fromkeys([*names(), *stored["rulesets"]]) if name in stored["rulesets"]]
     stored["rulesets"] = {name: stored["rulesets"][name] for name in order}

@@ -78,6 +78,7 @@ def train(seed: int) -> tuple[list[tuple[int, float]], float]:
             model.learn(_UPDATES * _TURNS * _GAMES, reset_num_timesteps=False)
         agent = agents.from_policy(model, _RULESET, observation=_KIND)
         points.append((model.num_timesteps, regret_of(agent)))
+    agent = agents.from_policy(model, _RULESET, observation=_KIND)
     return points, play_matches(agent, "greedy", _RULESET, games=_NUM_MATCH_GAMES).win_rate
 
 

@@ -24,7 +24,7 @@ _POLICY_HEAD = ("ruleset", "steps", *(f"`{spec}`" for spec in _OPPONENTS), "Elo"
 
 
 class NetworkCard(NamedTuple):
-    """The figures of a network's card, as they are written there.
+    """The figures of a network's card, unchanged.
 
     Attributes:
         version: Version of the package that made the network.
