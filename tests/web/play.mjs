@@ -615,8 +615,8 @@ test("Study shows the same game when it is entered again, and explains columns t
     assert.deepEqual([view.line, view.line.at, view.line.turns.length], [line, 0, 1]);
   }
   await proveAll();
-  assert.equal(view.columnsNote.hidden, true);
+  assert.equal(view.values.columnsNote.hidden, true);
   asked.findLast(({ task }) => task === "minimax").resolve({ depth: 3, nodes: 5, values: { 1: -2, 5: -10 } });
   await soon();
-  assert.equal(view.columnsNote.hidden, false);
+  assert.equal(view.values.columnsNote.hidden, false);
 });

@@ -35,7 +35,7 @@ const { kept } = await at("dom.js");
 const texts = await at("texts.js");
 texts.useTexts(JSON.parse(read("texts/en.json")));
 const { Served, Refused } = await at("served.js");
-const { boundsOf, bestOf, leadOf, lostBy, narrowed } = await at("study.js");
+const { boundsOf, bestOf, leadOf, lostBy, narrowed } = await at("values.js");
 const { Engine } = await at("engine.js");
 const { copied, replay, timelineOf } = await at("motion.js");
 const { readRecord, rulesetOf, writeRecord } = await at("record.js");

@@ -1,0 +1,102 @@
+/** The values of a game's positions: searches for them in workers or on the server, and what has been found so far. */
+
+import { isAbort, Searches } from "./searches.js";
+import { bestOf, boundsOf, leadOf, lostBy, narrowed } from "./values.js";
+
+const EXACT_MILLISECONDS = 120_000, SEARCH_MILLISECONDS = 1500, GRADE_MILLISECONDS = 4000;
+
+export class GameAnalysis {
+  #known = new Map(); // values found so far, by the position's text: {exact, book, search, mcts, network}
+  #current = null; // cancels the searches of one position
+  #grading = null; // cancels the solving of a game's positions
+
+  constructor(app) {
+    this.app = app;
+    const prover = new Searches();
+    this.prover = app.served ? { ask: (...asked) => app.askServer(...asked, () => prover.ask(...asked)) } : prover; // the server has a larger table
+    this.searcher = new Searches();
+    this.grader = new Searches();
+  }
+
+  /** Values found for a position: {exact, book, search, mcts, network}, each as worker.js reports it. */
+  of(game) {
+    const key = game.text;
+    if (!this.#known.has(key)) this.#known.set(key, {});
+    return this.#known.get(key);
+  }
+
+  /** Bounds of each action's value, from proofs and the opening book. */
+  bounds(game) {
+    return boundsOf(this.of(game));
+  }
+
+  /** The best actions; empty while they are not known. */
+  best(game) {
+    return bestOf(game, this.bounds(game));
+  }
+
+  /** Bounds of South's final lead from a position: {lower, upper}; null if none are known. */
+  lead(game) {
+    return leadOf(game, this.of(game));
+  }
+
+  /** Seeds that a turn loses compared with the best one; undefined if not known. */
+  lost(turn) {
+    return lostBy(turn, this.bounds(turn.before));
+  }
+
+  /** Analyse a position in place of the one before; calls `onFound` whenever more is known. */
+  async analyse(game, onFound) {
+    this.stopAnalysis();
+    const known = this.of(game);
+    const analysis = new AbortController(), { signal } = analysis;
+    this.#current = analysis;
+    if (game.isOver) return;
+    const take = (name) => (found) => {
+      known[name] = name === "exact" ? narrowed(found, known.exact) : found;
+      onFound();
+    };
+    const ask = async (searches, name, task, options) => {
+      try {
+        take(name)(await searches.ask(task, game, options, { signal, onProgress: take(name) }));
+      } catch (error) {
+        const isOptional = name === "book" || name === "network"; // needs files that cannot be loaded without the server
+        if (!isAbort(error) && !isOptional) this.app.warn(error.message);
+      }
+    };
+    if (!known.book) ask(this.searcher, "book", "book", {});
+    if (!known.exact?.isExact) ask(this.prover, "exact", "values", { milliseconds: EXACT_MILLISECONDS });
+    if (!known.search) await ask(this.searcher, "search", "minimax", { milliseconds: SEARCH_MILLISECONDS });
+    if (!known.mcts && !signal.aborted) await ask(this.searcher, "mcts", "mcts", { milliseconds: SEARCH_MILLISECONDS });
+    if (!known.network && !signal.aborted) await ask(this.searcher, "network", "minimax", { milliseconds: SEARCH_MILLISECONDS, network: this.app.networks.get(game.ruleset.name) ?? "bundled" });
+  }
+
+  /** Solve the positions of a game, the last one first: late positions are quick to solve. Calls `onFound` after each. */
+  async grade(line, onFound) {
+    this.#grading?.abort();
+    const grading = new AbortController(), { signal } = grading;
+    this.#grading = grading;
+    for (const turn of [...line.turns].reverse()) {
+      const known = this.of(turn.before);
+      if (known.exact?.isExact || known.exact?.hasEnded) continue;
+      try {
+        known.exact = narrowed(await this.grader.ask("values", turn.before, { milliseconds: GRADE_MILLISECONDS }, { signal }), known.exact);
+      } catch (error) {
+        if (!isAbort(error)) this.app.warn(error.message);
+        return;
+      }
+      onFound();
+    }
+  }
+
+  /** Stop the searches of the current position. */
+  stopAnalysis() {
+    this.#current?.abort();
+  }
+
+  /** Stop all searches. */
+  stop() {
+    this.stopAnalysis();
+    this.#grading?.abort();
+  }
+}
