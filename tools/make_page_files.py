@@ -71,7 +71,7 @@ def measures() -> dict[str, Any]:
 
 
 def _measures_file() -> str:
-    return f"// Written by {_COMMAND}.\nexport const measures = {json.dumps(measures(), indent=1)};\n"
+    return f"/** Lengths and times of pictures and animations. Written by {_COMMAND}. */\nexport const measures = {json.dumps(measures(), indent=1)};\n"
 
 
 def _palette_file() -> str:

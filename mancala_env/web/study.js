@@ -5,11 +5,12 @@ import { download, field, h, kept, select } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
 import { GameAnalysis } from "./game_analysis.js";
 import { drawGraph } from "./graph.js";
-import { endsOf, inWords, positionInWords, seedsText, timelineOf } from "./motion.js";
+import { endsOf, positionInWords, seedsText, timelineOf } from "./motion.js";
 import { readRecord, writeRecord } from "./record.js";
 import { playerName, statusOf } from "./scene.js";
 import { SetUp } from "./set_up.js";
 import { t } from "./texts.js";
+import { legalText, turnInWords } from "./turn_words.js";
 import { boundsText, ValuesTable } from "./values_table.js";
 
 export class StudyView {
@@ -63,7 +64,7 @@ export class StudyView {
       board: () => this.board.focus(),
       skip: () => this.board.skip(),
       last_turn: () => this.lastTurn(),
-      legal: () => this.app.say(this.#legalText()),
+      legal: () => this.app.say(legalText(this.line.game)),
       values: () => this.toggleValues(),
       position: () => this.app.say(positionInWords(this.line.game)),
       take_back: () => this.takeBack(),
@@ -169,7 +170,7 @@ export class StudyView {
   #tryAction(action) {
     const { game } = this.line;
     if (!game.legal.includes(action))
-      return this.app.say(game.isOver ? statusOf(game.ruleset, game) : t("play.illegal", { turn: turnText({ player: game.player, action }), legal: this.#legalText() }));
+      return this.app.say(game.isOver ? statusOf(game.ruleset, game) : t("play.illegal", { turn: turnText({ player: game.player, action }), legal: legalText(game) }));
     if (this.#retry) return this.#answerRetry(action);
     this.#play(action);
   }
@@ -181,7 +182,7 @@ export class StudyView {
     if (known?.action === action) line.goTo(line.at + 1);
     else line.play(action);
     const turn = line.lastTurn, timeline = timelineOf(turn.before, action);
-    this.app.say(`${t("play.turn", { player: playerName(turn.player), turn: turnText(turn) })} ${inWords(line.ruleset, timeline).join(" ")}`);
+    this.app.say(turnInWords(turn));
     this.#list();
     await this.board.move(turn.before, timeline, turn.after, this.app.speed);
     if (!this.isShown || this.line !== line || line.lastTurn !== turn) return;
@@ -205,7 +206,7 @@ export class StudyView {
   lastTurn() {
     const { lastTurn } = this.line;
     if (!lastTurn) return this.app.say(t("play.no_turn_yet"));
-    this.app.say(`${t("play.turn", { player: playerName(lastTurn.player), turn: turnText(lastTurn) })} ${inWords(this.line.ruleset, timelineOf(lastTurn.before, lastTurn.action)).join(" ")}`);
+    this.app.say(turnInWords(lastTurn));
   }
 
   toggleValues() {
@@ -225,11 +226,6 @@ export class StudyView {
     const { game } = this.line;
     const best = this.analysis.best(game);
     this.app.say(best.length ? t("study.best_said", { turns: best.map((action) => turnText({ player: game.player, action })).join(", ") }) : t("study.not_known"));
-  }
-
-  #legalText() {
-    const { game } = this.line;
-    return game.legal.map((action) => turnText({ player: game.player, action })).join(", ");
   }
 
   /** Show the current position and analyse it. */

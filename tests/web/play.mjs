@@ -42,7 +42,8 @@ const { kept } = await at("dom.js");
 const { Engine } = await at("engine.js");
 const { GameLine, MATCH, turnText } = await at("game.js");
 const { seedsText } = await at("motion.js");
-const { agentName, PlayView } = await at("play.js");
+const { agentName } = await at("agents.js");
+const { PlayView } = await at("play.js");
 const { listGames, readRecord, writeRecord } = await at("record.js");
 const { StudyView } = await at("study.js");
 const { statusOf } = await at("scene.js");
@@ -367,10 +368,10 @@ test("the form chooses side, agent, strength, length and who starts, and keeps t
   assert.deepEqual(view.players[0], { kind: "served", agent: "checkpoint", checkpoint: "a.zip", label: "a.zip" });
   localStorage["mancala.play"] = JSON.stringify({ agent: "minimax", strength: 99 });
   const other = new PlayView(app);
-  assert.equal(other.chosen.strength, 6); // out of range
+  assert.equal(other.form.chosen.strength, 6); // out of range
   app.served = null;
   localStorage["mancala.play"] = JSON.stringify({ agent: "served:a.zip" });
-  assert.equal(new PlayView(app).chosen.agent, "greedy"); // no longer there
+  assert.equal(new PlayView(app).form.chosen.agent, "greedy"); // no longer there
 });
 
 test("an agent of the server is asked there, and the page's answer is noted", async () => {
