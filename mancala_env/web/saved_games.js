@@ -22,7 +22,7 @@ export class SavedGames {
     this.app = app;
   }
 
-  /** The game that was shown last, {record, players, id, isOfTab}; null if there is none. */
+  /** The game that was shown last, {record, players, id, isOfTab}; null if no game is kept. */
   get last() {
     const game = kept.read("game", null);
     return game && { ...game, isOfTab: game.isOfTab && kept.ofTab("game") !== undefined };
