@@ -88,11 +88,15 @@ export class BoardView {
    * @param {object} [options]  Those of `describe`. `name(hole)` adds words to a button's label.
    */
   show(game, options = {}) {
+    this.#take(game, options);
+    this.#draw();
+  }
+
+  #take(game, options) {
     this.#moving?.stop();
     this.#state = game;
     this.#options = options;
     if (!this.#layout || this.#layout.ruleset !== game.ruleset) this.#setUp(game.ruleset);
-    this.#draw();
   }
 
   /** Change which holes are highlighted and what is written on them, in the same position. */
@@ -104,17 +108,21 @@ export class BoardView {
   /** Animate a turn seed by seed.
    * @param {import("./engine.js").Game} before @param {object} timeline @param {import("./engine.js").Game} after
    * @param {[number, number]} speed  Seconds that a seed takes to fall (0: no animation), and most seconds of a turn.
+   * @param {boolean} [isPressed]  Whether the user pressed the hole. Then the first seed falls at once.
    * @returns {Promise<void>}  Resolves when the animation ends or is skipped.
    */
-  async move(before, timeline, after, [seedSeconds, most]) {
-    this.show(before);
+  async move(before, timeline, after, [seedSeconds, most], isPressed = false) {
     if (seedSeconds > 0) {
+      this.#take(before, {});
+      this.#drawSeeds([...before.seeds, ...before.stores], 0);
+      this.#labelButtons();
       const moving = new Moving();
       this.#moving = moving;
       const film = steps(before, timeline, seedSeconds);
       const pace = Math.min(1, most / film.at(-1).start);
       for (const step of film) {
         this.#step(step, timeline, pace * step.seconds);
+        if (step === film[0] && isPressed) continue;
         await moving.wait(pace * step.seconds);
         if (moving.isStopped) break;
       }

@@ -135,7 +135,7 @@ export class LearnView {
     this.#isAnswered = true;
     this.#enable();
     this.told.textContent = "";
-    await this.board.move(start, timeline, after, this.app.speed);
+    await this.board.move(start, timeline, after, this.app.speed, true);
     if (this.start !== start) return;
     const isRight = step.actions.includes(action), [south, north] = after.counts;
     if (isRight) {

@@ -162,11 +162,14 @@ export class PlayView {
     const timeline = timelineOf(turn.before, action);
     this.#values = {};
     this.#isPaused = turn.following !== turn.after;
+    const moved = board.move(turn.before, timeline, turn.after, this.app.speed, this.players[turn.player] === "you");
     this.app.say(turnInWords(turn));
-    this.#saveAndList();
     this.goOnButton.hidden = true;
     this.status.textContent = t("play.sowing", { player: playerName(turn.player), turn: turnText(turn) });
-    await board.move(turn.before, timeline, turn.after, this.app.speed);
+    this.#save();
+    // Browsers take milliseconds to change the address. The first seed does not wait for it.
+    setTimeout(() => this.isShown && this.line === line && this.app.address("play", line.game));
+    await moved;
     if (this.isShown && this.line === line && line.lastTurn === turn) this.#next();
   }
 
@@ -326,10 +329,14 @@ export class PlayView {
     return t(this.#unanswered === game ? "play.no_answer" : "play.thinking", who);
   }
 
-  /** Save the game, and show its turns beside the board. */
+  /** Save the game, show its turns beside the board, and write its position into the address. */
   #saveAndList(isChanged = true) {
+    this.#save(isChanged);
+    this.app.address("play", this.line.game);
+  }
+
+  #save(isChanged = true) {
     const { line } = this;
-    this.app.address("play", line.game);
     this.saved.save({ record: gameRecord(line, this.players), players: this.players, hasTurns: line.turns.length > 0 }, isChanged);
     showTurns(this.turns, line.turns);
   }

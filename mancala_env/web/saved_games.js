@@ -51,7 +51,7 @@ export class SavedGames {
     if (hasTurns) {
       isKept &&= kept.write(GAMES + id, game);
       if (!isKept) kept.forgetTab(GAMES + id);
-      for (const [name] of keptGames().slice(MOST_GAMES)) kept.remove(name);
+      if (kept.names(GAMES).length > MOST_GAMES) for (const [name] of keptGames().slice(MOST_GAMES)) kept.remove(name);
     }
     if (!isKept && !this.#isTold) this.app.tell(t("play.not_kept"));
     this.#isTold = !isKept;

@@ -184,7 +184,7 @@ export class StudyView {
     const turn = line.lastTurn, timeline = timelineOf(turn.before, action);
     this.app.say(turnInWords(turn));
     this.#list();
-    await this.board.move(turn.before, timeline, turn.after, this.app.speed);
+    await this.board.move(turn.before, timeline, turn.after, this.app.speed, true);
     if (!this.isShown || this.line !== line || line.lastTurn !== turn) return;
     this.#showCurrent();
     this.#grade();

@@ -279,11 +279,11 @@ test("a board that is too narrow is drawn upright, and keeps the focus", () => {
 });
 
 /** Play a turn with timers that the test lets pass: {moving, tick, waits}. */
-function animated(view, before, action, speed) {
+function animated(view, before, action, speed, isPressed) {
   const waits = [];
   globalThis.setTimeout = (act, milliseconds) => waits[waits.push({ act, milliseconds }) - 1];
   globalThis.clearTimeout = (wait) => { wait.isCleared = true; };
-  const after = before.after(action), moving = view.move(before, timelineOf(before, action), after, speed);
+  const after = before.after(action), moving = view.move(before, timelineOf(before, action), after, speed, isPressed);
   const tick = async () => {
     waits.at(-1).act();
     await soon();
@@ -325,6 +325,19 @@ test("a turn is animated step by step, and no seed is lost on the way", async ()
     assert.match(frames[0].transform, /^translate\(-?[\d.e-]+px, -?[\d.e-]+px\)$/);
     assert.equal(frames[1].transform, "none");
   }
+});
+
+test("the first seed of a hole that the user pressed falls at once", async () => {
+  const { view } = board(), before = engine.newGame("layli_goobalay");
+  const film = steps(before, timelineOf(before, 3), 0.1);
+  const { waits } = animated(view, before, 3, [0.1, 1e6], true);
+  restore();
+  assert.equal(film[1].event.kind, "drop");
+  assert.equal(view.seeds.children.flatMap(({ animations }) => animations).length, 1);
+  assert.deepEqual(view.numbers.children.map((number) => Number(number.textContent)), [...film[1].state.seeds, ...film[1].state.stores]);
+  assert.match(view.overlay.children.map(({ textContent }) => textContent).join(), /3 in hand/);
+  assert.equal(waits.length, 1);
+  assert.ok(Math.abs(waits[0].milliseconds - 100) < 1e-6);
 });
 
 test("a seed flies from where it lay", async () => {
