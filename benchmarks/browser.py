@@ -157,7 +157,7 @@ def _first_move(page: Any, address: str) -> Iterator[Row]:
 
 
 def _first_seed(page: Any) -> Iterator[Row]:
-    """Press a hole with a processor slowed four times, and wait for the frame that shows the first seed in flight."""
+    """Press a hole with a processor slowed four times, and wait for the first seed in flight."""
     page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 4})
     times = []
     for _ in range(_ROUNDS):
@@ -167,7 +167,8 @@ def _first_seed(page: Any) -> Iterator[Row]:
         page.evaluate(
             """() => { globalThis.flight = new Promise((resolve) => {
                 addEventListener("pointerup", ({ timeStamp }) => {
-                    const look = () => document.getAnimations().some(({ effect }) => effect.target.tagName === "circle")
+                    const board = document.querySelector("svg.mancala");
+                    const look = () => board.getAnimations({ subtree: true }).length
                         ? resolve(performance.now() - timeStamp) : requestAnimationFrame(look);
                     requestAnimationFrame(look);
                 }, { capture: true, once: true });

@@ -227,7 +227,7 @@ class App {
   #dialog(title, ...content) {
     const close = h("button", { type: "button", class: "main" }, t("dialog.close"));
     const id = `dialog-${Date.now()}`;
-    const dialog = h("dialog", { "aria-labelledby": id }, h("h2", { id }, title), content, h("div", { class: "row end" }, close));
+    const dialog = h("dialog", { "aria-labelledby": id }, h("h2", { id, tabindex: "-1", autofocus: true }, title), content, h("div", { class: "row end" }, close));
     close.addEventListener("click", () => dialog.close());
     dialog.addEventListener("close", () => dialog.remove());
     dialog.addEventListener("keydown", (event) => event.stopPropagation());

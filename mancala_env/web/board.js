@@ -12,6 +12,7 @@ import { t } from "./texts.js";
 const SVG = "http://www.w3.org/2000/svg";
 /** If a horizontal board would be drawn at less than this scale, it is drawn upright. */
 const LEAST_SCALE = 0.62;
+const REST = 400; // milliseconds after a turn for which the pointer presses no hole: a double click is one press
 const OVERLAY = ["last", "hand", "value", "arrow"];
 
 const number = (value) => String(Math.round(value * 10) / 10);
@@ -52,6 +53,7 @@ export class BoardView {
   #buttons = [];
   #at = 0; // the hole that is reached with Tab
   #moving = null;
+  #resting = 0; // a timer
   #state = null;
   #options = {};
 
@@ -71,7 +73,7 @@ export class BoardView {
     this.holes.setAttribute("aria-label", t("board.label"));
     place.append(this.holes);
     new ResizeObserver(() => this.#fit()).observe(place.parentElement ?? place);
-    place.addEventListener("click", () => this.skip(), true);
+    place.addEventListener("click", (event) => this.#resting && event.detail ? null : this.skip(), true);
   }
 
   /** Whether a turn is being animated. */
@@ -113,6 +115,7 @@ export class BoardView {
    */
   async move(before, timeline, after, [seedSeconds, most], isPressed = false) {
     if (seedSeconds > 0) {
+      this.#rest();
       this.#take(before, {});
       this.#drawSeeds([...before.seeds, ...before.stores], 0);
       this.#labelButtons();
@@ -129,7 +132,18 @@ export class BoardView {
       if (this.#moving !== moving) return; // another position is shown by now
       this.#moving = null;
     }
+    this.#rest();
     this.show(after);
+  }
+
+  /** Ignore the pointer for a moment; keys still work. */
+  #rest() {
+    if (this.#resting) clearTimeout(this.#resting);
+    this.place.classList.toggle("resting", true);
+    this.#resting = setTimeout(() => {
+      this.#resting = 0;
+      this.place.classList.toggle("resting", false);
+    }, REST);
   }
 
   /** Skip to the end of the animation. */

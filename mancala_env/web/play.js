@@ -40,6 +40,8 @@ export class PlayView {
     const button = (name, act, kind = "") => h("button", { type: "button", class: kind, onclick: act, "data-does": name }, t(`play.${name}`));
     this.goOnButton = button("go_on", () => this.goOn(), "main");
     this.studyButton = button("study", () => this.study());
+    this.valuesButton = button("values", () => this.toggleValues());
+    this.valuesButton.setAttribute("aria-pressed", "false");
     this.root = h("div", { class: "view play" },
       h("h1", { class: "unseen" }, t("nav.play")),
       h("section", { class: "table", "aria-label": t("board.label") },
@@ -49,7 +51,7 @@ export class PlayView {
           this.goOnButton,
           button("take_back", () => this.takeBack()),
           button("hint", () => this.hint()),
-          button("values", () => this.toggleValues()),
+          this.valuesButton,
           button("resign", () => this.resign()),
           this.studyButton)),
       h("aside", { class: "panel" },
@@ -168,7 +170,9 @@ export class PlayView {
     this.status.textContent = t("play.sowing", { player: playerName(turn.player), turn: turnText(turn) });
     this.#save();
     // Browsers take milliseconds to change the address. The first seed does not wait for it.
-    setTimeout(() => this.isShown && this.line === line && this.app.address("play", line.game));
+    const address = () => this.isShown && this.line === line && this.app.address("play", line.game);
+    if (this.app.speed[0]) setTimeout(address);
+    else address();
     await moved;
     if (this.isShown && this.line === line && line.lastTurn === turn) this.#next();
   }
@@ -258,6 +262,7 @@ export class PlayView {
 
   toggleValues() {
     this.#areValuesWanted = !this.#areValuesWanted;
+    this.valuesButton.setAttribute("aria-pressed", String(this.#areValuesWanted));
     this.#values = {};
     if (this.#areValuesWanted && this.isYours) this.#askValues();
     else this.#refresh();
@@ -311,8 +316,15 @@ export class PlayView {
     this.goOnButton.hidden = !this.#isPaused;
     this.status.textContent = this.#statusText();
     this.root.classList.toggle("over", line.isOver);
+    this.root.classList.toggle("lost", this.#isLost);
     for (const button of this.root.querySelectorAll("[data-does=resign], [data-does=hint], [data-does=values]")) button.disabled = line.isOver;
     this.root.querySelector("[data-does=take_back]").disabled = !line.turns.length && line.resigned === null;
+  }
+
+  /** Whether the user has lost against an agent. */
+  get #isLost() {
+    const { winner } = this.line;
+    return winner !== null && this.players[1 - winner] === "you" && this.players[winner] !== "you";
   }
 
   #statusText() {

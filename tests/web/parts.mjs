@@ -281,8 +281,9 @@ test("a board that is too narrow is drawn upright, and keeps the focus", () => {
 /** Play a turn with timers that the test lets pass: {moving, tick, waits}. */
 function animated(view, before, action, speed, isPressed) {
   const waits = [];
-  globalThis.setTimeout = (act, milliseconds) => waits[waits.push({ act, milliseconds }) - 1];
-  globalThis.clearTimeout = (wait) => { wait.isCleared = true; };
+  // The rest of the pointer after a turn is not a wait of the animation.
+  globalThis.setTimeout = (act, milliseconds) => (milliseconds === 400 ? realTimeout(act, milliseconds) : waits[waits.push({ act, milliseconds }) - 1]);
+  globalThis.clearTimeout = (wait) => (waits.includes(wait) || wait.act ? (wait.isCleared = true) : realClear(wait));
   const after = before.after(action), moving = view.move(before, timelineOf(before, action), after, speed, isPressed);
   const tick = async () => {
     waits.at(-1).act();
@@ -371,9 +372,13 @@ test("the time of a turn is limited, and a click shows its end at once", async (
     await tick();
     const [{ listener, isCapturing }] = element.listeners.click;
     assert.equal(isCapturing, true); // before the hole that is clicked
-    listener();
+    listener({ detail: 1 }); // the second click of a double click
+    await soon();
+    assert.equal(view.isMoving, true);
+    listener({ detail: 0 }); // a key
     await moving;
     assert.equal(waits.length, 2);
+    assert.equal(element.classList.contains("resting"), true);
     assert.equal(view.isMoving, false);
     assertShows(view, after);
     // Without animation

@@ -168,7 +168,9 @@ test("a hint shows the best action, unless the position has changed", async () =
 
 test("values are shown where they are wanted, and forgotten after a turn", async () => {
   const view = opened({ game: engine.fromText(LATE) });
+  assert.equal(button(view, "values").getAttribute("aria-pressed"), "false");
   view.toggleValues();
+  assert.equal(button(view, "values").getAttribute("aria-pressed"), "true");
   const [{ task, options, listening }] = asked;
   assert.deepEqual([task, options], ["values", { milliseconds: 8000 }]);
   listening.onProgress({ actions: { 1: { lower: -4, upper: 2 }, 5: { lower: -9, upper: -9 } } });
@@ -218,7 +220,7 @@ test("whoever is to move resigns, and a game that is over is not resigned", () =
   assert.equal(view.line.resigned, 0);
   assert.equal(view.status.textContent, t("play.resigned", { player: "South", winner: "North" }));
   assert.equal(app.said.at(-1), view.status.textContent);
-  assert.equal(view.root.classList.contains("over"), true);
+  assert.deepEqual(["over", "lost"].map((name) => view.root.classList.contains(name)), [true, true]);
   for (const name of ["resign", "hint", "values"]) assert.equal(button(view, name).disabled, true);
   assert.equal(button(view, "take_back").disabled, false);
   view.takeBack();

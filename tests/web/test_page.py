@@ -76,6 +76,27 @@ def test_a_whole_game_by_keyboard_alone(open_page: Open) -> None:
     expect(status(page)).to_have_text("South has resigned. North has won.")
 
 
+def test_a_press_right_after_a_turn_is_the_second_of_a_double_click(open_page: Open) -> None:
+    page = open_page()
+    for num_turns in (2, 4):
+        page.locator(".holes button.legal").first.click()  # waits until the board accepts it
+        assert wait_for_you(page)
+        box = page.locator(".holes button.legal").last.bounding_box()
+        assert box is not None
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        assert wait_for_you(page)
+        assert len(turns_of(page)) == num_turns
+
+
+def test_the_list_of_keys_opens_at_its_top(open_page: Open) -> None:
+    page = open_page(width=1280, height=720)
+    page.keyboard.press("?")
+    assert page.evaluate("document.querySelector('dialog').scrollTop") == 0
+    expect(page.locator("dialog h2")).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog")).to_have_count(0)
+
+
 def test_taking_back_undoes_both_turns(open_page: Open) -> None:
     page = open_page()
     start = text_of(page)
