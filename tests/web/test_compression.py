@@ -29,7 +29,7 @@ def site(server: str) -> SimpleNamespace:
 
 
 def ask(address: str, encoding: str | None, **headers: str) -> tuple[httpx.Response, bytes]:
-    """Return an answer and its content as it was sent."""
+    """Return an answer and the bytes that were sent."""
     request = httpx.Request("GET", address, headers=headers)
     if encoding is not None:
         request.headers["Accept-Encoding"] = encoding
