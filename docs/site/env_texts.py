@@ -17,6 +17,7 @@ from mancala_env.envs.aec import MancalaAEC
 from mancala_env.envs.families import FAMILIES, Family
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.options import EnvOptions, GameOptions
+from tools.api_pages.docstrings import items
 
 _NAME = re.compile(r"`(\w+)`")
 
@@ -64,11 +65,9 @@ def section(ruleset: Ruleset, title: str) -> str:
 
 def arguments(ruleset: Ruleset) -> list[tuple[str, str, str]]:
     """Return the arguments of a ruleset's environments: name, default and meaning."""
-    text = inspect.cleandoc(EnvOptions.__doc__ or "").partition("Attributes:\n")[2].partition("\n\n")[0]
     defaults = {field.name: field.default for field in fields(EnvOptions)}
     rows = []
-    for entry in re.split(r"\n    (?=\w)", text.removeprefix("    ")):
-        name, _, meaning = " ".join(entry.replace("``", "`").split()).partition(": ")
+    for name, meaning in items(EnvOptions.__doc__ or "", "Attributes").items():
         default = defaults[name]
         shown = f"`{family_of(ruleset).default!r}`" if default is MISSING else f"`{default!r}`"
         if name == "opening_turns":
@@ -76,7 +75,7 @@ def arguments(ruleset: Ruleset) -> list[tuple[str, str, str]]:
         if name != "ruleset" and name not in GameOptions.__annotations__:
             meaning = f"(Gymnasium) {meaning}"
         meaning = re.sub(r":\w+:`mancala_env\.(\w+)`", r"[\1](../reference/\1.md)", meaning)
-        rows.append((f"`{name}`", shown.replace("'", '"'), meaning))
+        rows.append((f"`{name}`", shown.replace("'", '"'), meaning.replace("``", "`")))
     return rows
 
 
