@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from mancala_env import Ruleset
+from mancala_env.engine.state import PLAYERS
 from mancala_env.engine.timeline import Timeline
 from mancala_env.render.motion import sentence, turn_name
-
-SEATS = ("South", "North")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], to_the_right: Sequence[str] = ()) -> str:
@@ -131,7 +130,7 @@ def differences(ruleset: Ruleset, other: Ruleset) -> list[tuple[str]]:
 def turn_in_words(ruleset: Ruleset, turn: Timeline) -> str:
     """Return a turn in words: the player, the hole, the number of laps and the result."""
     laps = "one lap" if turn.laps == 1 else f"{turn.laps} laps"
-    said = [f"{SEATS[turn.player]} sows {turn_name(ruleset, turn.player, turn.hole)}: {laps}"]
+    said = [f"{PLAYERS[turn.player]} sows {turn_name(ruleset, turn.player, turn.hole)}: {laps}"]
     outcome = ("capture", "ransom", "own", "put_back", "pass", "end")
     said += [sentence(ruleset, event) for event in turn.events if event.kind in outcome]
     return ". ".join(said) + "."

@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import ruleset_pages
-from in_words import SEATS
 
 from mancala_env import Position
+from mancala_env.engine.state import PLAYERS
 from mancala_env.rulesets import Ruleset, lookup, names
 from mancala_env.solver import positions
 from tools.results.figures import SPEEDS, figure
@@ -132,7 +132,7 @@ def start_page(written: Iterable[str]) -> str:
 
 def demonstration() -> str:
     """Return the demonstration as HTML: a picture, and the controls that start.js needs."""
-    picture = ruleset_pages.drawn_turn(lookup(_SHOWN), "")
+    picture = ruleset_pages.drawn_turn(lookup(_SHOWN), to_root="")
     colours = re.findall(r"<style>(.*?)</style>", picture)[0]
     rulesets = [(name, lookup(name).title) for name in DEMONSTRATED]
     agents = [(name, name) for name in _AGENTS]
@@ -219,7 +219,7 @@ def _games() -> str:
 
 
 def _outcome(ruleset: Ruleset) -> str:
-    value, player = ruleset_pages.opening_value(ruleset), SEATS[Position(ruleset).player]
+    value, player = ruleset_pages.opening_value(ruleset), PLAYERS[Position(ruleset).player]
     if value is None:
         return "Not solved from the start."
     if value == 0:
