@@ -10,14 +10,13 @@ import re
 from dataclasses import MISSING, fields
 from typing import Any
 
-from in_words import table
-
 from mancala_env import Ruleset, rulesets
 from mancala_env.envs.aec import MancalaAEC
 from mancala_env.envs.families import FAMILIES, Family
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.options import EnvOptions, GameOptions
 from tools.api_pages.docstrings import items
+from tools.markdown import table
 
 _NAME = re.compile(r"`(\w+)`")
 

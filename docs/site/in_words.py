@@ -1,17 +1,12 @@
-"""Rulesets and turns in words, and tables in Markdown."""
+"""Rulesets and turns in words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from mancala_env import Ruleset
 from mancala_env.engine.state import PLAYERS
 from mancala_env.engine.timeline import Timeline
 from mancala_env.render.motion import sentence, turn_name
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], to_the_right: Sequence[str] = ()) -> str:
-    """Return a table in Markdown; the columns of `to_the_right` hold numbers."""
-    rule = ["---:" if name in to_the_right else "---" for name in head]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))
+from tools.markdown import table
 
 
 def hidden_contents(pages: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ import sys
 
 import drawings
 from env_texts import arguments, description, family_of, section
-from in_words import differences, rules_in_short, table, turn_in_words
+from in_words import differences, rules_in_short, turn_in_words
 from pages import ROOT
 from ruleset_facts import first_values, ladder_of, opening_value, strengths, turn_to_show
 
@@ -19,6 +19,7 @@ from mancala_env.engine.state import PLAYERS
 from mancala_env.evaluation.openings import openings_in_words
 from mancala_env.observations import Observer, kinds_of, version
 from mancala_env.solver import positions, rulesets_with_positions
+from tools.markdown import table
 
 _PAGES, _PICTURES = "docs/rulesets", "docs/img/rulesets"
 _CAPTURED = {

@@ -130,7 +130,8 @@ CHAPTERS = {
     ),
     "pictures": Chapter(
         "Pictures",
-        "Images, animations, the events of a turn, and links to positions. [Pictures](../guides/pictures.md) has examples.",
+        "Images, animations, the events of a turn, and links to positions. "
+        "[Pictures](../guides/pictures.md) has examples.",
         {
             "mancala_env.games.pictures": (
                 "save",
