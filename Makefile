@@ -43,7 +43,7 @@ test: setup lint  ## linters and every test
 bench: setup  ## measure turns, steps and frames per second and compare with other libraries
 	-$(MAKE) .venv/.bench-installed
 	$(BIN)/python benchmarks/run.py --write benchmarks/results.md --history benchmarks/history.csv
-	$(BIN)/python -m tools.results
+	$(MAKE) pages
 
 pages: setup  ## write the generated pages of docs/ again
 	$(BIN)/python -m tools.api_pages

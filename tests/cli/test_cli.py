@@ -21,7 +21,6 @@ from error_checks import names
 from mancala_env import Position, cli, rulesets, solver
 from mancala_env._util.installation import pip_command
 from mancala_env._util.package_data import bundled_file
-from mancala_env.cli import serve
 from mancala_env.games import records
 from mancala_env.training.config import read_config
 from mancala_env.version import __version__
@@ -708,12 +707,3 @@ def test_errors_name_a_ruleset_of_ones_own(words, named, own, capsys):
     said = capsys.readouterr().err
     assert names(said, named), said
     assert said.count("\n") == 1
-
-
-def test_the_page_starts_with_a_ruleset_file(own):
-    mine = rulesets.lookup(own)
-    start = serve._start_of(mine)
-    assert start.startswith("#play/mine+2,2/2,2+0-0+S;row_width=2;seeds_per_hole=2;")
-    assert (
-        serve._start_of(rulesets.lookup("leyla")) == f"#play/{Position('leyla').to_text().replace(' ', '+')}"
-    )

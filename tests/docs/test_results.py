@@ -39,18 +39,6 @@ def test_quoted_figures_are_those_of_the_data(page: str) -> None:
     assert figures.wrong_figures(text) == []
 
 
-def test_the_start_page_has_the_figures_of_the_results() -> None:
-    start_page = pytest.importorskip("start_page", reason="the start page is not generated")
-    text = start_page.start_page(["results/speed.md"])
-    assert f"<b>{figures.figure('solved.starts')}</b>" in text
-    assert f"{figures.figure('solved.positions')} positions" in text
-    for spec in ("value+minimax:6", "trained", "minimax:4"):
-        shown = f"{start_page.stored_regrets()[spec]:.2f}"
-        assert figures.figure(f"regret.layli_goobalay.{spec}") == shown
-    all_cores = figures.SPEEDS["all_cores"]
-    assert start_page.newest_speed(all_cores) == measured.newest_speeds().values[all_cores]
-
-
 def test_readme_quotes_speeds_and_regret() -> None:
     kinds = {name.partition(".")[0] for name in figures.MARK.findall((ROOT / "README.md").read_text("utf-8"))}
     assert {"speed", "regret"} <= kinds
