@@ -299,16 +299,18 @@ def test_show_writes_the_metrics_of_a_run(checkpoint, tmp_path, capsys):
         copy.write_bytes(Path(checkpoint).read_bytes())
     (tmp_path / "run" / "config.yaml").write_text("ruleset: leyla\n")
     (tmp_path / "run" / "metrics.jsonl").write_text('{"environment_steps": 64, "train/value_loss": 0.5}\n')
+    printed = ""
     for path in (tmp_path / "run", *copies):
         assert cli.main(["show", str(path), "--csv", "-"]) == 0
-        head, row = capsys.readouterr().out.splitlines()
+        printed = capsys.readouterr().out
+        head, row = printed.splitlines()
         assert head == "run,seed,environment_steps,train/value_loss"
         assert row.split(",")[::2] == ["run", "64"]
         assert row.endswith(",0.5")
     table = tmp_path / "table.csv"
     assert cli.main(["show", str(tmp_path / "run"), "--csv", str(table)]) == 0
     assert names(capsys.readouterr().out, ["leyla", str(table)])
-    assert table.read_text() == f"{head}\n{row}\n"
+    assert table.read_text() == printed
     for words in (["--game", "1"], ["--svg", "a.svg"], ["--ruleset", "leyla"]):
         assert cli.main(["show", str(tmp_path / "run"), "--csv", "-", *words]) == 2
         assert names(capsys.readouterr().err, ["--csv", words[0]])
