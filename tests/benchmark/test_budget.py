@@ -96,6 +96,7 @@ def test_however_long_its_updates_a_learner_is_measured_at_most_once_a_point(poi
     assert measured <= points
 
 
+@pytest.mark.slow
 def test_core_minutes_are_what_this_process_computes_and_its_children_do():
     before = core_seconds()
     time.sleep(0.3)
