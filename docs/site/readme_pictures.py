@@ -7,6 +7,8 @@ A test says when the board or the turn is stale. The curve takes some minutes; i
 docs/img/learning.json.
 """
 
+import contextlib
+import io
 import json
 import sys
 from datetime import date
@@ -63,7 +65,7 @@ def train(seed: int) -> list[tuple[int, float]]:
     """Train as the README does, and return environment steps and regret of evenly spaced points."""
     from sb3_contrib import MaskablePPO
 
-    options: dict[str, Any] = {"opponent": "greedy", "observation": _KIND, "flatten": True}
+    options: dict[str, Any] = {"opponent": "greedy", "observation": _KIND}
     env = MancalaVecEnv(_GAMES, _RULESET, opening_set="training", seed=seed, **options)
     settings: dict[str, Any] = {"n_steps": _TURNS, "batch_size": 1024, "n_epochs": 4, "gamma": 1.0}
     model = MaskablePPO("MlpPolicy", env, device="cpu", seed=seed, **settings)
@@ -74,6 +76,16 @@ def train(seed: int) -> list[tuple[int, float]]:
         agent = agents.from_policy(model, _RULESET, observation=_KIND)
         points.append((model.num_timesteps, regret_of(agent)))
     return points
+
+
+def printed_by_readme() -> str:
+    """Run the first Python script of the README and return what it prints."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    script = text.partition("```python\n")[2].partition("```")[0]
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        exec(script, {})
+    return output.getvalue().strip()
 
 
 def measure_curve() -> None:
@@ -88,6 +100,7 @@ def measure_curve() -> None:
         "steps": [steps for steps, _ in runs[0]],
         "regret": [[regret for _, regret in run] for run in runs],
         "lines": {spec: regret_of(agents.make(spec, _RULESET, seed=1)) for spec in _LINES} | {"perfect": 0},
+        "printed": printed_by_readme(),
     }
     LEARNING.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
