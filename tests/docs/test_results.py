@@ -44,6 +44,22 @@ def test_readme_quotes_speeds_and_regret() -> None:
     assert {"speed", "regret"} <= kinds
 
 
+def test_readme_quotes_make_run() -> None:
+    stored = json.loads(figures.MAKE_RUN.read_text(encoding="utf-8"))
+    assert {"command", "date", "machine", "revision"} < set(stored)
+    assert all(len(stored[name]) == len(stored["seeds"]) for name in ("random", "greedy", "regret"))
+    assert f"```text\n{figures.make_run_lines()}```" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_results_of_make_run_are_shown_as_ranges(tmp_path: Path) -> None:
+    path = tmp_path / "make_run.json"
+    path.write_text(
+        '{"random": [94.2, 92.6], "greedy": [90, 88.4], "regret": [0.551, 0.5]}', encoding="utf-8"
+    )
+    numbers = re.findall(r"\d[\d.]*", figures.make_run_lines(path))
+    assert numbers == ["93", "94", "88", "90", "0.50", "0.55"]
+
+
 def test_a_figure_that_differs_from_its_data_is_found() -> None:
     right = figures.figure("speed.engine")
     mark = "<!-- figure: speed.engine -->"

@@ -149,7 +149,8 @@ def test_the_curve_of_the_readme_is_between_the_lines_that_it_names() -> None:
     steps = re.search(r"\.learn\(([\d_]+)\)", readme)
     assert steps is not None
     assert int(steps[1]) == pytest.approx(figures["steps"][-1], rel=0.05)
-    assert f'observation="{figures["observation"]}", flatten=True' in readme
+    assert f'observation="{figures["observation"]}", opening_set="training"' in readme
+    assert f"\n# {figures['printed']}\n```" in readme
 
 
 def test_links_to_nowhere_are_found(tmp_path: Path) -> None:
