@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pages import SITE
 
 from mancala_env import Position
-from mancala_env.games.records import dials_of
+from mancala_env.games.records import options_of
 from mancala_env.rulesets import names
 
 APP = "app"
@@ -26,7 +26,7 @@ def site_link(position: Position, view: str) -> str:
 def app_link(position: Position, view: str, to_root: str) -> str:
     """Return the address of a position on the page that plays and studies."""
     ruleset = position.ruleset
-    own_dials = [] if ruleset.name in names() else dials_of(ruleset)
+    own_dials = [] if ruleset.name in names() else options_of(ruleset)
     place = ";".join((position.to_text().replace(" ", "+"), *own_dials))
     return html.escape(f"{to_root}{APP}/index.html#{view}/{place}")
 

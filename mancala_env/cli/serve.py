@@ -13,7 +13,7 @@ from mancala_env.agents import Spec
 from mancala_env.cli.options import RULESET
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position
-from mancala_env.games.records.writer import dials_of
+from mancala_env.games.records.writer import options_of
 from mancala_env.rulesets import Ruleset, lookup
 
 HELP = "play and study in a browser"
@@ -85,7 +85,7 @@ def run(options: Any) -> int:
 
 def _start_of(ruleset: Ruleset) -> str:
     """Return the part of the page's address that opens the start position of a ruleset."""
-    options = ";".join(["", *dials_of(ruleset)] if not ruleset.is_bundled else [])
+    options = ";".join(["", *options_of(ruleset)] if not ruleset.is_bundled else [])
     return f"#play/{Position(ruleset).to_text().replace(' ', '+')}{options}"
 
 

@@ -8,7 +8,9 @@ import pytest
 import mancala_env
 
 # The packages themselves are listed in docs/explanation/architecture.md.
-PACKAGES = [found.name for found in pkgutil.walk_packages(mancala_env.__path__, "mancala_env.") if found.ispkg]
+PACKAGES = [
+    found.name for found in pkgutil.walk_packages(mancala_env.__path__, "mancala_env.") if found.ispkg
+]
 
 
 @pytest.mark.parametrize("package", PACKAGES)
