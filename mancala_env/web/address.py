@@ -2,7 +2,7 @@
 
 from mancala_env._util.checks import one_of
 from mancala_env.games.position import Position
-from mancala_env.games.records import dials_of
+from mancala_env.games.records import options_of
 
 VIEWS = ("play", "study")
 """Views of the page that open a position."""
@@ -24,5 +24,5 @@ def page_address(position: Position, view: str = "play") -> str:
     """
     one_of("view", view, VIEWS)
     ruleset = position.ruleset
-    dials = [] if ruleset.is_bundled else dials_of(ruleset)
+    dials = [] if ruleset.is_bundled else options_of(ruleset)
     return f"#{view}/" + ";".join((position.to_text().replace(" ", "+"), *dials))

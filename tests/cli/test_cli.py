@@ -637,7 +637,7 @@ def test_a_missing_extra_names_its_pip_command():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)  # nothing was played
-    assert f"matplotlib: {pip_command('arena')}" in done.stderr
+    assert f"matplotlib: {pip_command('evaluation')}" in done.stderr
 
 
 @pytest.mark.parametrize(
