@@ -514,6 +514,7 @@ test("pieces of a search grow to two milliseconds, shrink, and have limits", () 
   assert.deepEqual(pieces({ perTurn: 100, milliseconds: 250, first: 1 }).asked, [1, 1, 1]);
   assert.deepEqual(pieces({ perTurn: 0, milliseconds: Infinity, ends: 3 }), { asked: [8, 16, 32], now: 0, isDone: true });
   assert.equal(pieces({ perTurn: 1, milliseconds: 0 }).asked.length, 1);
+  assert.deepEqual(pieces({ perTurn: 1 }), pieces({ perTurn: 1, milliseconds: 20 })); // by default
 });
 
 test("a search ends when it is done, cancelled, closed or out of time", async () => {
