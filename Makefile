@@ -7,7 +7,7 @@ INSTALL := $(PIP) install -c constraints.txt
 TEST_ENV ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test bench pages soak notebooks docs site wasm lint format dist matrix clean
+.PHONY: help setup run check quick test bench pages soak notebooks docs site wasm lint format dist matrix clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -34,7 +34,10 @@ setup: .venv/.installed  ## make .venv and install everything into it
 run: .venv/.run-installed  ## train a small self-play agent, evaluate it, show the result (about two minutes)
 	$(BIN)/python training/train.py --config configs/run.yaml
 
-check: setup lint  ## linters and every test that is not slow
+check: setup  ## linters and, at the same time, every test that is not slow
+	$(MAKE) --jobs 2 lint quick
+
+quick: setup
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 test: setup lint  ## linters and every test
@@ -43,7 +46,7 @@ test: setup lint  ## linters and every test
 bench: setup  ## measure turns, steps and frames per second and compare with other libraries
 	-$(MAKE) .venv/.bench-installed
 	$(BIN)/python benchmarks/run.py --write benchmarks/results.md --history benchmarks/history.csv
-	$(BIN)/python -m tools.results
+	$(MAKE) pages
 
 pages: setup  ## write the generated pages of docs/ again
 	$(BIN)/python -m tools.api_pages

@@ -60,7 +60,7 @@ def newest(session: nox.Session) -> None:
 @nox.session(python="3.11")
 def gymnasium(session: nox.Session) -> None:
     """Test the environments with the newest Gymnasium and PettingZoo, which Ray excludes from `newest`."""
-    session.install("--upgrade", "-e", ".[arena,window]", "gymnasium", "pettingzoo", *TOOLS)
+    session.install("--upgrade", "-e", ".[evaluation,window]", "gymnasium", "pettingzoo", *TOOLS)
     run_tests(session, *ENVIRONMENTS)
 
 
@@ -83,14 +83,14 @@ def lowest(session: nox.Session) -> None:
 @nox.session(python=["3.12", "3.13", "3.14"])
 def pythons(session: nox.Session) -> None:
     """Test games and environments on the other Python versions of this machine. `make test` covers 3.11."""
-    session.install("-c", "constraints.txt", "-e", ".[arena,window]", *TOOLS)
+    session.install("-c", "constraints.txt", "-e", ".[evaluation,window]", *TOOLS)
     run_tests(session, *GAMES)
 
 
 @nox.session(python="3.11")
 def agilerl(session: nox.Session) -> None:
     """Run the AgileRL example without TorchRL, whose TensorDict breaks it. AgileRL does not declare peft."""
-    session.install("-c", only_torch_pinned(session), "-e", ".[arena]", "agilerl", "peft", *TOOLS)
+    session.install("-c", only_torch_pinned(session), "-e", ".[evaluation]", "agilerl", "peft", *TOOLS)
     run_tests(session, "tests/docs/test_examples.py", "-k", "agilerl")
 
 

@@ -12,5 +12,6 @@
 | `api_pages` | writes `docs/api` |
 | `results` | writes tables of `docs/results` |
 | `check_solved` | solves the values of the data files again |
+| `markdown` | tables in Markdown |
 | `interval_coverage` | measures the coverage of the 95 % intervals |
 """

@@ -12,7 +12,7 @@ from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import written_whole
 from mancala_env._util.package_data import DATA, bundled_file
 from mancala_env.agents import Agent
-from mancala_env.agents.match import after_rounds, dials_in_bytes, finished_rounds
+from mancala_env.agents.match import after_rounds, finished_rounds, options_in_bytes
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.errors import InvalidRuleset, MancalaError
 from mancala_env.evaluation.matches import MatchGames
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         values = solve(*play_rounds(ruleset, agent, rounds))
         path = options.folder / bundled_file("match", ruleset.name).name
         with written_whole(path) as file:
-            np.savez_compressed(file, values=values, dials=dials_in_bytes(ruleset))
+            np.savez_compressed(file, values=values, dials=options_in_bytes(ruleset))
         print(f"{ruleset.name}: {len(np.unique(values))} different values", flush=True)
     return 0
 

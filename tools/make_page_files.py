@@ -20,7 +20,7 @@ import mancala_env.web
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.package_data import rulesets_with
 from mancala_env.engine.timeline import KINDS
-from mancala_env.networks.value_files import read_for, shipped_network
+from mancala_env.networks.value_files import bundled_network, read_for
 from mancala_env.render import motion, scene
 from mancala_env.render.colours import DARK, LIGHT, Palette
 from mancala_env.rulesets import lookup
@@ -103,7 +103,7 @@ def _networks() -> dict[str, bytes]:
     """Return the bundled value networks as plain numbers, and the list of their rulesets."""
     rulesets = rulesets_with("value")
     files = {
-        f"networks/{name}.f32": read_for(shipped_network(lookup(name)), lookup(name)).to_bytes()
+        f"networks/{name}.f32": read_for(bundled_network(lookup(name)), lookup(name)).to_bytes()
         for name in rulesets
     }
     return files | {"networks/list.json": (json.dumps(rulesets) + "\n").encode()}

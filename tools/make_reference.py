@@ -21,6 +21,7 @@ from mancala_env.training.config import CONFIGS, TrainConfig
 from mancala_env.training.parameter_names import RLLIB, STABLE_BASELINES3
 from mancala_env.training.rllib.cluster_config import RayConfig
 from tools.make_default_configs import generated as default_configs
+from tools.markdown import table
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 
@@ -239,12 +240,7 @@ def _code(text: str) -> str:
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a Markdown table that ends with an empty line."""
-    lines = [head, ["---"] * len(head), *([cell.replace("|", r"\|") for cell in row] for row in rows)]
-    return (
-        "".join(f"| {' | '.join(line)} |\n" for line in lines)
-        .replace("| --- |", "|---|")
-        .replace(" --- |", "---|")
-    )
+    return f"{table(head, rows)}\n"
 
 
 @in_one_line("make_reference")

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from pages import SITE
 
 from mancala_env import Position
-from mancala_env.games.records import dials_of
-from mancala_env.rulesets import names
+from mancala_env.web.address import page_address
 
 APP = "app"
 """The folder of the site with the page that plays and studies."""
 
 
-def turn(position: Position, action: int, caption: str = "", to_root: str = "../") -> str:
+def turn(position: Position, action: int, caption: str, to_root: str) -> str:
     """Return a turn as a figure of a Markdown page: seed by seed, lap by lap."""
     return _figure(position.to_svg(action=action), caption, app_link(position, "study", to_root))
 
@@ -25,10 +24,7 @@ def site_link(position: Position, view: str) -> str:
 
 def app_link(position: Position, view: str, to_root: str) -> str:
     """Return the address of a position on the page that plays and studies."""
-    ruleset = position.ruleset
-    own_dials = [] if ruleset.name in names() else dials_of(ruleset)
-    place = ";".join((position.to_text().replace(" ", "+"), *own_dials))
-    return html.escape(f"{to_root}{APP}/index.html#{view}/{place}")
+    return html.escape(f"{to_root}{APP}/index.html{page_address(position, view)}")
 
 
 def study_line(positions: Sequence[Position], to_root: str) -> str:

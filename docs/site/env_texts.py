@@ -9,12 +9,11 @@ import inspect
 import re
 from typing import Any
 
-from in_words import table
-
 from mancala_env import Ruleset, rulesets
 from mancala_env.envs.aec import MancalaAEC
 from mancala_env.envs.families import FAMILIES, Family
 from mancala_env.envs.gym import MancalaEnv
+from tools.markdown import table
 
 _NAME = re.compile(r"`(\w+)`")
 

@@ -1,18 +1,12 @@
-"""Rulesets and turns in words, and tables in Markdown."""
+"""Rulesets and turns in words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from mancala_env import Ruleset
+from mancala_env.engine.state import PLAYERS
 from mancala_env.engine.timeline import Timeline
 from mancala_env.render.motion import sentence, turn_name
-
-SEATS = ("South", "North")
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], to_the_right: Sequence[str] = ()) -> str:
-    """Return a table in Markdown; the columns of `to_the_right` hold numbers."""
-    rule = ["---:" if name in to_the_right else "---" for name in head]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))
+from tools.markdown import table
 
 
 def hidden_contents(pages: Iterable[str]) -> str:
@@ -130,7 +124,7 @@ def differences(ruleset: Ruleset, other: Ruleset) -> list[tuple[str]]:
 def turn_in_words(ruleset: Ruleset, turn: Timeline) -> str:
     """Return a turn in words: the player, the hole, the number of laps and the result."""
     laps = "one lap" if turn.laps == 1 else f"{turn.laps} laps"
-    said = [f"{SEATS[turn.player]} sows {turn_name(ruleset, turn.player, turn.hole)}: {laps}"]
+    said = [f"{PLAYERS[turn.player]} sows {turn_name(ruleset, turn.player, turn.hole)}: {laps}"]
     outcome = ("capture", "ransom", "own", "put_back", "pass", "end")
     said += [sentence(ruleset, event) for event in turn.events if event.kind in outcome]
     return ". ".join(said) + "."

@@ -7,6 +7,8 @@ A test says when the board or the turn is stale. The curve takes some minutes; i
 docs/img/learning.json.
 """
 
+import contextlib
+import io
 import json
 import sys
 from datetime import date
@@ -68,7 +70,7 @@ def train(seed: int) -> tuple[list[tuple[int, float]], float]:
     """
     from sb3_contrib import MaskablePPO
 
-    options: dict[str, Any] = {"opponent": "greedy", "observation": _KIND, "flatten": True}
+    options: dict[str, Any] = {"opponent": "greedy", "observation": _KIND}
     env = MancalaVecEnv(_GAMES, _RULESET, opening_set="training", seed=seed, **options)
     settings: dict[str, Any] = {"n_steps": _TURNS, "batch_size": 1024, "n_epochs": 4, "gamma": 1.0}
     model = MaskablePPO("MlpPolicy", env, device="cpu", seed=seed, **settings)
@@ -80,6 +82,16 @@ def train(seed: int) -> tuple[list[tuple[int, float]], float]:
         points.append((model.num_timesteps, regret_of(agent)))
     agent = agents.from_policy(model, _RULESET, observation=_KIND)
     return points, play_matches(agent, "greedy", _RULESET, games=_NUM_MATCH_GAMES).win_rate
+
+
+def printed_by_readme() -> str:
+    """Run the first Python script of the README and return what it prints."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    script = text.partition("```python\n")[2].partition("```")[0]
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        exec(script, {})
+    return output.getvalue().strip()
 
 
 def measure_curve() -> None:
@@ -95,6 +107,7 @@ def measure_curve() -> None:
         "regret": [[regret for _, regret in points] for points, _ in runs],
         "win_rate": [round(win_rate, 3) for _, win_rate in runs],
         "lines": {spec: regret_of(agents.make(spec, _RULESET, seed=1)) for spec in _LINES} | {"perfect": 0},
+        "printed": printed_by_readme(),
     }
     LEARNING.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 

@@ -1,29 +1,15 @@
 """Facts of a ruleset for its card: a turn to show, exact values, and the strength of the bundled agents."""
 
-import json
-import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from pages import ROOT
-
 from mancala_env import Position, Ruleset
-from mancala_env._util.package_data import bundled_file_of
 from mancala_env.evaluation import Ladder, NoLadder, stored_ladder
-from mancala_env.solver import ILLEGAL, positions, rulesets_with_positions
-from mancala_env.solver.book import certain_part, load_book
+from tools.results.measured import card_ratings, solved_starts
+from tools.results.regrets import stored_regrets
 
 # How many turns of a game are looked through for one to show, and how many laps it should have.
 _TURNS, _LAPS = 40, 4
-# Rows of the tables in the cards of bundled networks.
-_RATING = re.compile(r"^\| `(\S+)` \| (-?\d+) \| -?\d+ \| -?\d+ \|", re.MULTILINE)
-_REGRETS = ROOT / "docs" / "results" / "regret.json"
-# Solved starts that are neither in a bundled book nor among the solved positions (docs/results/solved.md).
-_SOLVED_STARTS = {
-    "ludii_leyla_gobale_somaliland": -24,
-    "ludii_leyla_gobale_gabradarre": 4,
-    "ludii_gabata_i": -8,
-}
 
 
 @lru_cache
@@ -55,46 +41,14 @@ def turn_to_show(ruleset: Ruleset) -> tuple[Position, int]:
 
 def opening_value(ruleset: Ruleset) -> int | None:
     """Return the exact value of the start for the player to move, or None if unknown."""
-    start, values = Position(ruleset), first_values(ruleset)
-    value = _value_in_book(start)
-    if value is None and len(values) == len(start.legal_actions):
-        value = max(values.values())
-    return _SOLVED_STARTS.get(ruleset.name) if value is None else value
+    start = solved_starts().get(ruleset.name)
+    return None if start is None else start.value
 
 
-@lru_cache
 def first_values(ruleset: Ruleset) -> dict[int, int]:
     """Return the exact values of the first actions for the player to move; unknown ones are missing."""
-    start = Position(ruleset)
-    values = _values_in_positions(start)
-    if values:
-        return values
-    for action in start.legal_actions:
-        after = start.copy()
-        after.play(action)
-        value = _value_in_book(after)
-        if value is not None:
-            mover = start.player
-            lead = after.stores[mover] - after.stores[1 - mover]
-            values[action] = lead + (value if after.player == mover else -value)
-    if len(start.legal_actions) == 1 and ruleset.name in _SOLVED_STARTS:
-        values[start.legal_actions[0]] = _SOLVED_STARTS[ruleset.name]
-    return values
-
-
-def _value_in_book(position: Position) -> int | None:
-    book = load_book(position.ruleset)
-    rest = None if book is None else book.rest(position.games)
-    return None if rest is None else rest + certain_part(position)
-
-
-def _values_in_positions(position: Position) -> dict[int, int]:
-    """Return the values of the actions of a bundled solved position; empty if it is not one."""
-    if position.ruleset.name in rulesets_with_positions():
-        bundled = positions(position.ruleset)
-        for row in (bundled.games == position.games).all(axis=1).nonzero()[0]:
-            return {a: int(v) for a, v in enumerate(bundled.action_values[row]) if v != ILLEGAL}
-    return {}
+    start = solved_starts().get(ruleset.name)
+    return {} if start is None else start.actions
 
 
 class Strength(NamedTuple):
@@ -118,15 +72,9 @@ def strengths(ruleset: Ruleset) -> list[Strength]:
 
     Ratings are from the ladder and the networks' cards, regret from docs/results/regret.json.
     """
-    elo: dict[str, float] = {}
-    stored = json.loads(_REGRETS.read_text(encoding="utf-8"))["rulesets"].get(ruleset.name, {})
+    stored = stored_regrets()["rulesets"].get(ruleset.name, {})
     regret = {name: f"{one['mean']:.2f}" for name, one in stored.items()}
-    for kind in ("policy", "value"):
-        network = bundled_file_of(kind, ruleset)
-        if network is None:
-            continue
-        text = network.with_suffix(".md").read_text(encoding="utf-8")
-        elo |= {name: float(rating) for name, rating in _RATING.findall(text)}
+    elo = {name: float(rating) for name, (rating, _, _) in card_ratings(ruleset.name).items()}
     if ladder := ladder_of(ruleset):
         ratings = ladder.ratings()
         elo |= dict(zip(ratings.names, map(float, ratings.elo), strict=True))

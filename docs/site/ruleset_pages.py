@@ -9,15 +9,17 @@ import sys
 
 import drawings
 from env_texts import description, family_of, section
-from in_words import SEATS, differences, rules_in_short, table, turn_in_words
+from in_words import differences, rules_in_short, turn_in_words
 from pages import ROOT
 from ruleset_facts import first_values, ladder_of, opening_value, strengths, turn_to_show
 
 from mancala_env import Position, Ruleset, rulesets
 from mancala_env._util.command_line import Parser, in_one_line
+from mancala_env.engine.state import PLAYERS
 from mancala_env.evaluation.openings import openings_in_words
 from mancala_env.observations import Observer, kinds_of, version
 from mancala_env.solver import positions, rulesets_with_positions
+from tools.markdown import table
 
 _PAGES, _PICTURES = "docs/rulesets", "docs/img/rulesets"
 _CAPTURED = {
@@ -106,7 +108,7 @@ def card(ruleset: Ruleset) -> str:
     )
 
 
-def drawn_turn(ruleset: Ruleset, to_root: str = "../") -> str:
+def drawn_turn(ruleset: Ruleset, to_root: str) -> str:
     """Return a turn in motion, and in words."""
     before, action = turn_to_show(ruleset)
     return drawings.turn(before, action, turn_in_words(ruleset, before.timeline(action)), to_root)
@@ -206,7 +208,7 @@ two_learners = {family.module}.env("{ruleset.name}", reward="margin")
 
 def _exact_value(ruleset: Ruleset) -> str:
     start = Position(ruleset)
-    value, who = opening_value(ruleset), SEATS[start.player]
+    value, who = opening_value(ruleset), PLAYERS[start.player]
     if value is None:
         parts = ["The start is not solved."]
     elif value == 0:
@@ -253,17 +255,6 @@ def _strength(ruleset: Ruleset) -> str:
 
 def _references(ruleset: Ruleset) -> str:
     return f"- {ruleset.source}\n- [Rules and sources](../reference/rules.md)"
-
-
-def table_of_games() -> str:
-    """Return a table of the rulesets of the written sources, with links to their cards."""
-    rows = []
-    for name in rulesets.names():
-        ruleset = rulesets.lookup(name)
-        if not name.startswith("ludii_"):
-            title = f"[{ruleset.title}](rulesets/{name}.md)"
-            rows.append((title, _size(ruleset), _CAPTURED[ruleset.landing], ruleset.region))
-    return table(("game", "board, seeds", "a captured hole is", "recorded in"), rows)
 
 
 def _size(ruleset: Ruleset) -> str:

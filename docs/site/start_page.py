@@ -3,20 +3,20 @@
 Every figure comes from a data file of the repository when the site is built.
 """
 
-import csv
 import html
-import json
 import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import ruleset_pages
-from in_words import SEATS
-from pages import ROOT
 
 from mancala_env import Position
+from mancala_env.engine.state import PLAYERS
 from mancala_env.rulesets import Ruleset, lookup, names
-from mancala_env.solver import positions, rulesets_with_positions
+from mancala_env.solver import positions
+from tools.results.figures import SPEEDS, figure
+from tools.results.measured import newest_speeds
+from tools.results.regrets import stored_regrets
 
 _HERE = Path(__file__).resolve().parent
 _SHOWN = "layli_goobalay"
@@ -133,14 +133,14 @@ def start_page(written: Iterable[str]) -> str:
 
 def demonstration() -> str:
     """Return the demonstration as HTML: a picture, and the controls that start.js needs."""
-    figure = ruleset_pages.drawn_turn(lookup(_SHOWN), "")
-    colours = re.findall(r"<style>(.*?)</style>", figure)[0]
+    picture = ruleset_pages.drawn_turn(lookup(_SHOWN), to_root="")
+    colours = re.findall(r"<style>(.*?)</style>", picture)[0]
     rulesets = [(name, lookup(name).title) for name in DEMONSTRATED]
     agents = [(name, name) for name in _AGENTS]
     template = (_HERE / "demonstration.html").read_text(encoding="utf-8")
     for mark, content in {
         "colours": colours,
-        "figure": figure.strip(),
+        "figure": picture.strip(),
         "rulesets": _options(rulesets, _SHOWN),
         "south": _options(agents, "perfect"),
         "north": _options(agents, "minimax:4"),
@@ -157,33 +157,25 @@ def _options(choices: Iterable[tuple[str, str]], chosen: str) -> str:
     )
 
 
-def newest_speed(figure: str) -> float:
-    """Return the newest value of a figure of `make bench`."""
-    with (ROOT / "benchmarks" / "history.csv").open(encoding="utf-8", newline="") as file:
-        return [float(row["value"]) for row in csv.DictReader(file) if row["figure"] == figure][-1]
-
-
-def stored_regrets() -> dict[str, float]:
-    """Return the mean regret of agents, in seeds a move, from docs/results/regret.json."""
-    stored = json.loads((ROOT / "docs" / "results" / "regret.json").read_text(encoding="utf-8"))
-    return {"perfect": 0.0} | {name: one["mean"] for name, one in stored["rulesets"][_SHOWN].items()}
+def _regrets() -> dict[str, float]:
+    """Return the mean regret of agents in the shown ruleset, in seeds a move."""
+    stored = stored_regrets()["rulesets"][_SHOWN]
+    return {"perfect": 0.0} | {name: one["mean"] for name, one in stored.items()}
 
 
 def _figures(stems: Collection[str]) -> str:
-    solved = sum(ruleset_pages.opening_value(lookup(name)) is not None for name in names())
-    num_positions = sum(len(positions(name)) for name in rulesets_with_positions())
-    speed = newest_speed("random turns, layli_goobalay, all cores") / 1e6
+    speed = newest_speeds().values[SPEEDS["all_cores"]] / 1e6
     agent, regret = min(
-        ((name, regret) for name, regret in stored_regrets().items() if name != "perfect"),
+        ((name, regret) for name, regret in _regrets().items() if name != "perfect"),
         key=lambda found: found[1],
     )
     speeds = "results/speed" if "results/speed" in stems else "benchmarks"
     shown = [
         (f"{speed:.0f} million", f'turns a second on two cores (<a href="{speeds}.html">speed</a>)'),
         (
-            f"{solved} of {len(names())}",
-            f'games solved from the start, and {num_positions:,} positions (<a href="results/solved.html">'
-            "solved</a>)",
+            figure("solved.starts"),
+            f"games solved from the start, and {figure('solved.positions')} positions "
+            '(<a href="results/solved.html">solved</a>)',
         ),
         (
             f"{regret:.2f} seeds",
@@ -191,12 +183,12 @@ def _figures(stems: Collection[str]) -> str:
             '(<a href="results/leaderboard.html">leaderboard</a>)',
         ),
     ]
-    items = "".join(f"<li><b>{figure}</b><span>{what}</span></li>" for figure, what in shown)
+    items = "".join(f"<li><b>{number}</b><span>{what}</span></li>" for number, what in shown)
     return f'<ul class="figures">{items}</ul>'
 
 
 def _regret() -> str:
-    regrets = sorted(stored_regrets().items(), key=lambda found: -found[1])
+    regrets = sorted(_regrets().items(), key=lambda found: -found[1])
     largest = max(regret for _, regret in regrets)
     bars = "".join(
         f"<dt>{html.escape(name)}</dt><dd{'' if name.startswith(_WITHOUT_NETWORK) else ' class=ours'} "
@@ -228,7 +220,7 @@ def _games() -> str:
 
 
 def _outcome(ruleset: Ruleset) -> str:
-    value, player = ruleset_pages.opening_value(ruleset), SEATS[Position(ruleset).player]
+    value, player = ruleset_pages.opening_value(ruleset), PLAYERS[Position(ruleset).player]
     if value is None:
         return "Not solved from the start."
     if value == 0:

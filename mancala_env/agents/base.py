@@ -61,6 +61,7 @@ class Agent(ABC):
         self.ruleset = lookup(ruleset)
         self.num_threads = num_threads_of(num_threads)
         self._rules = encode(self.ruleset)
+        self._first_seed = seed_of(seed)
         self.seed(seed)
 
     @property
@@ -136,8 +137,9 @@ class Agent(ABC):
         return self._rng.integers(0, 2**64, size, dtype=np.uint64)
 
     def __repr__(self) -> str:
-        """Return a call that makes the agent again, or a description in angle brackets."""
+        """Return a call that makes the agent again, with its first seed, or a description in brackets."""
         if not self.is_from_spec:
             return f"<{type(self).__name__} {self.spec!r} for {self.ruleset.name}>"
         ruleset = self.ruleset.name if self.ruleset.name in names() else self.ruleset
-        return f"agents.make({self.spec!r}, {ruleset!r})"
+        seed = "" if self._first_seed is None else f", seed={self._first_seed}"
+        return f"agents.make({self.spec!r}, {ruleset!r}{seed})"

@@ -37,7 +37,7 @@ from mancala_env.engine.state import (
     save,
 )
 from mancala_env.errors import printable
-from mancala_env.games.records import dials_of
+from mancala_env.games.records import options_of
 from mancala_env.rulesets import Ruleset, RulesetLike
 from mancala_env.search.limit import Limit
 from mancala_env.search.uct import EXACT, LEAST, MAX_MATCH_VALUE, MOST
@@ -99,7 +99,7 @@ def match_values(ruleset: Ruleset, values: np.ndarray, games: np.ndarray) -> np.
     return np.where(is_over, np.sign(leads), of_next).astype(float).reshape(len(games), total + 1)
 
 
-def shipped_values(ruleset: Ruleset) -> Path:
+def bundled_values(ruleset: Ruleset) -> Path:
     """Return the bundled file of match values for a ruleset, or raise NoMatchValues."""
     _check_match(ruleset)
     file = bundled_file_for_options("match", ruleset)
@@ -111,9 +111,9 @@ def shipped_values(ruleset: Ruleset) -> Path:
     return file
 
 
-def dials_in_bytes(ruleset: Ruleset) -> np.ndarray:
+def options_in_bytes(ruleset: Ruleset) -> np.ndarray:
     """Return the rule options of a ruleset as a file stores them: text in bytes, uint8 `[N]`."""
-    return np.frombuffer(" ".join(dials_of(ruleset, stored=True)).encode(), np.uint8)
+    return np.frombuffer(" ".join(options_of(ruleset, stored=True)).encode(), np.uint8)
 
 
 def read_values(file: str | Path, ruleset: Ruleset) -> np.ndarray:
@@ -134,7 +134,7 @@ def read_values(file: str | Path, ruleset: Ruleset) -> np.ndarray:
         arrays = read_arrays(Path(file), formats)
     except (InvalidArchive, OSError, ValueError) as error:  # ValueError: an invalid path
         raise NoMatchValues(f"{file} holds no match values of {ruleset.name} ({error})") from error
-    if not np.array_equal(arrays["dials"], dials_in_bytes(ruleset)):
+    if not np.array_equal(arrays["dials"], options_in_bytes(ruleset)):
         said = printable(arrays["dials"].tobytes().decode(errors="replace"))[:400]
         raise NoMatchValues(f"{file} holds match values of other rules than those of {ruleset.name}: {said}")
     found = arrays["values"]

@@ -35,7 +35,7 @@ class NoTrainedNetwork(InvalidSpec):
     """No trained network is bundled for the ruleset."""
 
 
-def shipped_policy(ruleset: Ruleset) -> Path:
+def bundled_policy(ruleset: Ruleset) -> Path:
     """Return the file of the bundled trained network for a ruleset, or raise NoTrainedNetwork."""
     file = bundled_file_for_options("policy", ruleset)
     if file is None:
@@ -286,16 +286,16 @@ class Spec:
         if self._paths:
             return self
         if "checkpoint" in parts:
-            return replace(self, checkpoint=str(shipped_policy(ruleset)))
+            return replace(self, checkpoint=str(bundled_policy(ruleset)))
         if "table" in parts:
-            from mancala_env.agents.match import shipped_values
+            from mancala_env.agents.match import bundled_values
 
-            return replace(self, table=str(shipped_values(ruleset)))
+            return replace(self, table=str(bundled_values(ruleset)))
         if "network" in parts and self.limit is not None:  # perfect play without a time needs none
-            from mancala_env.networks.value_files import NoValueNetwork, shipped_network
+            from mancala_env.networks.value_files import NoValueNetwork, bundled_network
 
             try:
-                return replace(self, network=str(shipped_network(ruleset)))
+                return replace(self, network=str(bundled_network(ruleset)))
             except NoValueNetwork:
                 if not self.kind.startswith("perfect"):  # perfect play then searches without one
                     raise

@@ -15,7 +15,7 @@ from mancala_env.agents.base import Agent, AgentSettings, InvalidSpec
 from mancala_env.engine.state import TERRITORY_COLUMN
 from mancala_env.engine.validation import check_array
 from mancala_env.networks.value import UNIT, unit_of
-from mancala_env.networks.value_files import read_for, shipped_network
+from mancala_env.networks.value_files import bundled_network, read_for
 from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 from mancala_env.search import alphabeta, uct
 from mancala_env.search.limit import MOST_TURNS, Limit, check_limit
@@ -267,4 +267,4 @@ class ValueMctsAgent(PuctAgent):
 
 
 def _packed(path: str | Path | None, ruleset: Ruleset) -> np.ndarray:
-    return read_for(shipped_network(ruleset) if path is None else path, ruleset).packed()
+    return read_for(bundled_network(ruleset) if path is None else path, ruleset).packed()

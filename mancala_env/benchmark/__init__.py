@@ -17,7 +17,7 @@
 | `bundled_learners` | the package's own training as an entry |
 """
 
-from mancala_env.benchmark.budget import LearningBudget, Limit, limit_of_minutes, limit_of_steps
+from mancala_env.benchmark.budget import BudgetLimit, LearningBudget, limit_of_minutes, limit_of_steps
 from mancala_env.benchmark.entries import Entry, InvalidEntry, Point, read_entry
 from mancala_env.benchmark.results import Results, Row
 from mancala_env.benchmark.runner import BenchmarkPlan, plan, run_plan
@@ -26,10 +26,10 @@ from mancala_env.benchmark.tasks import TASKS, Refused, Task
 __all__ = [
     "TASKS",
     "BenchmarkPlan",
+    "BudgetLimit",
     "Entry",
     "InvalidEntry",
     "LearningBudget",
-    "Limit",
     "Point",
     "Refused",
     "Results",

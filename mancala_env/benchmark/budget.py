@@ -25,7 +25,7 @@ MOST_POINTS = 20
 """Maximum number of measuring points of a run."""
 
 
-class Limit(NamedTuple):
+class BudgetLimit(NamedTuple):
     """The size of a budget: an amount of environment steps or core minutes."""
 
     kind: Literal["steps", "core_minutes"]
@@ -48,16 +48,16 @@ class Limit(NamedTuple):
         return f"{minutes}-core-minutes" if self.kind == "core_minutes" else f"{self.amount:.0f}-steps"
 
 
-def limit_of_steps(steps: int) -> Limit:
+def limit_of_steps(steps: int) -> BudgetLimit:
     """Return a limit on environment steps.
 
     Raises:
         InvalidArgument: If `steps` is not a whole number from 1 to 10**12.
     """
-    return Limit("steps", whole("steps", steps, 1, _MOST_STEPS))
+    return BudgetLimit("steps", whole("steps", steps, 1, _MOST_STEPS))
 
 
-def limit_of_minutes(minutes: float) -> Limit:
+def limit_of_minutes(minutes: float) -> BudgetLimit:
     """Return a limit on core minutes.
 
     Raises:
@@ -65,7 +65,7 @@ def limit_of_minutes(minutes: float) -> Limit:
     """
     if isinstance(minutes, bool) or not isinstance(minutes, int | float) or not 0 < minutes <= _MOST_MINUTES:
         raise InvalidArgument(f"core_minutes must be above 0 and at most {_MOST_MINUTES:,}, not {minutes!r}")
-    return Limit("core_minutes", float(minutes))
+    return BudgetLimit("core_minutes", float(minutes))
 
 
 def measuring_points(count: int) -> tuple[float, ...]:
@@ -90,7 +90,7 @@ class LearningBudget:
 
     def __init__(
         self,
-        limit: Limit,
+        limit: BudgetLimit,
         points: tuple[float, ...],
         measured: Mapping[int, float] | None = None,
         pending: Mapping[int, float] | None = None,

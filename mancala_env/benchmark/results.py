@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get
 
 from mancala_env._util.checks import one_of, whole
 from mancala_env._util.tabular import Tabular, named_interval
-from mancala_env.benchmark.budget import Limit
+from mancala_env.benchmark.budget import BudgetLimit
 from mancala_env.benchmark.scoring import Score, Scoring
 from mancala_env.benchmark.tasks import TASKS
 from mancala_env.evaluation.results_file import LinesFile
@@ -49,7 +49,7 @@ class RunKey(NamedTuple):
     task: str
     ruleset: str
     rules: str
-    limit: Limit
+    limit: BudgetLimit
     seed: int
     scoring: Scoring
     version: str = __version__
@@ -230,7 +230,7 @@ def _key(fields: dict[str, Any]) -> RunKey:
     names = ("entry", "identity", "task", "ruleset", "rules", "version")
     return RunKey(
         **{name: _text(fields[name]) for name in names},
-        limit=_record(Limit, fields["budget"]),
+        limit=_record(BudgetLimit, fields["budget"]),
         seed=_count(fields["seed"]),
         scoring=_record(Scoring, fields["scoring"]),
     )

@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 from mancala_env import agents
 from mancala_env._util.checks import is_whole, whole
 from mancala_env.agents.registry import entrant_of
-from mancala_env.benchmark.budget import LearningBudget, Limit, measuring_points
+from mancala_env.benchmark.budget import BudgetLimit, LearningBudget, measuring_points
 from mancala_env.benchmark.entries import Entry, InvalidEntry, Point, check_takes_part
 from mancala_env.benchmark.results import BASELINE, RESULTS, RULESETS, Results, Row, RunKey, made_here
 from mancala_env.benchmark.scoring import Scoring, scoring_of
 from mancala_env.benchmark.tasks import Refused, Task, task_named
 from mancala_env.errors import InvalidArgument, MancalaError, printable
 from mancala_env.evaluation.round_robin import rules_hash
-from mancala_env.networks.value_files import NoValueNetwork, shipped_network
+from mancala_env.networks.value_files import NoValueNetwork, bundled_network
 from mancala_env.observations import version
 from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 from mancala_env.training.run_folder import git_revision, write_atomically
@@ -52,7 +52,7 @@ class LearnerRun(NamedTuple):
     entry: Entry
     task: Task
     ruleset: Ruleset
-    limit: Limit
+    limit: BudgetLimit
     points: tuple[float, ...]
     seed: int
     scoring: Scoring
@@ -96,7 +96,7 @@ class Baseline(NamedTuple):
         player = agents.make(self.spec, self.ruleset, num_threads=1)
         names = self.spec, entrant_of(player), BASELINE
         ruleset = self.ruleset.name, rules_hash(self.ruleset)
-        return RunKey(*names, *ruleset, Limit("steps", 0), 0, self.scoring)
+        return RunKey(*names, *ruleset, BudgetLimit("steps", 0), 0, self.scoring)
 
 
 class BenchmarkPlan(NamedTuple):
@@ -113,7 +113,7 @@ def plan(
     *,
     rulesets: Sequence[RulesetLike] = ("layli_goobalay",),
     tasks: Sequence[str] = ("afterstates",),
-    limits: Sequence[Limit],
+    limits: Sequence[BudgetLimit],
     seeds: int = FEWEST_SEEDS,
     points: int = POINTS,
     lines: Sequence[str] | None = None,
@@ -182,12 +182,12 @@ def _tasks_named(tasks: Sequence[str], rulesets: Iterable[Ruleset]) -> list[Task
     return found
 
 
-def _check_entries(entries: Sequence[Entry], limits: Sequence[Limit]) -> None:
+def _check_entries(entries: Sequence[Entry], limits: Sequence[BudgetLimit]) -> None:
     for entry in entries:
         if not isinstance(entry, Entry):
             raise InvalidArgument(f"entries must come from read_entry, not {entry!r}")
     for limit in limits:
-        if not isinstance(limit, Limit):
+        if not isinstance(limit, BudgetLimit):
             raise InvalidArgument(f"limits must come from limit_of_steps or limit_of_minutes, not {limit!r}")
     if entries and not limits:
         raise InvalidArgument("name a budget: steps, such as 1000000, or core_minutes, such as 3")
@@ -203,7 +203,7 @@ def _check_names(names: Sequence[str], what: str, error: type[MancalaError]) -> 
 
 def _default_baselines(ruleset: Ruleset) -> tuple[str, ...]:
     try:
-        shipped_network(ruleset)
+        bundled_network(ruleset)
     except NoValueNetwork:
         return tuple(spec for spec in BASELINES if not spec.startswith("value+"))
     return BASELINES

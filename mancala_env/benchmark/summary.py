@@ -14,7 +14,7 @@ import numpy as np
 
 from mancala_env._util.tabular import Tabular, named_interval
 from mancala_env.benchmark.aggregates import Estimate, estimate_iqm, probability_of_improvement
-from mancala_env.benchmark.budget import Limit
+from mancala_env.benchmark.budget import BudgetLimit
 from mancala_env.benchmark.results import BASELINE, RULESETS, Results, Row
 from mancala_env.benchmark.runner import FEWEST_SEEDS
 from mancala_env.benchmark.scoring import Scoring, regret_of_random
@@ -57,7 +57,7 @@ class Contest(NamedTuple):
     """The conditions under which entries are compared; `ruleset` is its name, or ALL."""
 
     task: str
-    limit: Limit
+    limit: BudgetLimit
     ruleset: str
     scoring: Scoring
 

@@ -35,6 +35,7 @@ def add_arguments(parser: Parser) -> None:
     add("--folder", default="runs/benchmark", help="folder for the results and the learners' files")
     add(
         "--rulesets",
+        "--ruleset",
         nargs="+",
         default=[DEFAULT_RULESET],
         help=f"rulesets, each a {RULESET}; {DEFAULT_RULESET} by default",

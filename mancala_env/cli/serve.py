@@ -13,8 +13,8 @@ from mancala_env.agents import Spec
 from mancala_env.cli.options import RULESET
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position
-from mancala_env.games.records.writer import dials_of
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import lookup
+from mancala_env.web.address import page_address
 
 HELP = "play and study in a browser"
 DESCRIPTION = (
@@ -51,7 +51,7 @@ def run(options: Any) -> int:
         _ = named.ruleset, named.identity  # raises now if a file of the spec cannot be read
     if options.memory_mb < 1:
         raise InvalidArgument(f"--memory_mb must be at least 1, not {options.memory_mb}")
-    start = "" if options.ruleset is None else _start_of(lookup(options.ruleset))
+    start = "" if options.ruleset is None else page_address(Position(lookup(options.ruleset)))
     listening = _listening(options.host, options.port)
     port = listening.getsockname()[1]
     limits = Limits()
@@ -81,12 +81,6 @@ def run(options: Any) -> int:
         uvicorn.Server(config).run(sockets=[listening])
     print("mancala serve: stopped", file=sys.stderr)
     return 0
-
-
-def _start_of(ruleset: Ruleset) -> str:
-    """Return the part of the page's address that opens the start position of a ruleset."""
-    options = ";".join(["", *dials_of(ruleset)] if not ruleset.is_bundled else [])
-    return f"#play/{Position(ruleset).to_text().replace(' ', '+')}{options}"
 
 
 def _listening(host: str, port: int) -> socket.socket:

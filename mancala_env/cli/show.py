@@ -1,18 +1,19 @@
 """`mancala show`: draw a position, a turn or a recorded game, or describe a checkpoint or an agent."""
 
+import json
 from contextlib import suppress
 from os.path import exists
 from typing import Any
 
 from mancala_env import agents, rulesets
 from mancala_env._util.checks import whole
-from mancala_env._util.command_line import Parser
+from mancala_env._util.command_line import Parser, needing
 from mancala_env.agents import InvalidSpec, Spec
 from mancala_env.agents.registry import kind_named
 from mancala_env.cli.describe import show_agent, show_network
 from mancala_env.cli.evaluate import ruleset_of
-from mancala_env.cli.options import DEFAULT_RULESET, RULESET, add_json, is_ruleset, position_of
-from mancala_env.cli.tables import describe_turn, print_json
+from mancala_env.cli.options import DEFAULT_RULESET, RULESET, add_csv, add_json, is_ruleset, position_of
+from mancala_env.cli.tables import check_outputs, describe_turn, print_json, put_result
 from mancala_env.errors import InvalidArgument, InvalidPosition, printable
 from mancala_env.games import pictures
 from mancala_env.games.position import Position
@@ -21,7 +22,7 @@ from mancala_env.games.records import InvalidRecord, read_games
 HELP = "draw a position, a turn or a recorded game; describe a checkpoint"
 DESCRIPTION = (
     "Draw a position, a turn or a recorded game, as text or as a picture file. Or describe a checkpoint or "
-    "an agent."
+    "an agent. With --csv, write the metrics of a training run."
 )
 _PICTURES = {
     "svg": "a position or a turn",
@@ -37,9 +38,9 @@ def add_arguments(parser: Parser) -> None:
     add(
         "what",
         nargs="+",
-        metavar="POSITION|RULESET|RECORDS|SPEC",
+        metavar="POSITION|RULESET|RECORDS|SPEC|RUN",
         help="position as a line of text, name of a ruleset, path of a file of a ruleset, of game records or "
-        "of a checkpoint, or spec of an agent",
+        "of a checkpoint, spec of an agent, or, with --csv, folder of a run",
     )
     for kind, drawn in _PICTURES.items():
         add(f"--{kind}", metavar="FILE", help=f"{kind.upper()} file to draw {drawn} to")
@@ -51,11 +52,15 @@ def add_arguments(parser: Parser) -> None:
     add("--ruleset", help=f"{RULESET}, of a position or an agent; {DEFAULT_RULESET} by default")
     add("--all", action="store_true", help="print all settings of a checkpoint")
     add_json(parser)
+    add_csv(parser)
 
 
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
     text = " ".join(options.what)
+    if options.csv is not None:
+        _show_metrics(text, options)
+        return 0
     is_game, is_start = is_record(text), is_ruleset(text)
     if is_game or is_start:
         _refuse_ruleset(text, options)
@@ -87,6 +92,20 @@ def run(options: Any) -> int:
             f"{text!r} is not a ruleset ({', '.join(rulesets.names())}), an agent, a file or a position"
         )
     return 0
+
+
+def _show_metrics(path: str, options: Any) -> None:
+    """Write the metrics of a run as CSV, and describe its last checkpoint."""
+    check_outputs(options)
+    for name in ("ruleset", "action", "game", "turn", *_PICTURES):
+        if getattr(options, name) is not None:
+            raise InvalidArgument(f"--csv writes the metrics of a run and does not go with --{name}")
+    with needing("the metrics of a run", "train"):
+        from mancala_env.training.run_results import folder_of, read_run
+    results = read_run(folder_of(path))
+    checkpoint = str(results.checkpoint)
+    as_json = json.loads(results.identity.to_json())
+    put_result(results, options, lambda: show_network(checkpoint, options.all), as_json=as_json)
 
 
 def _refuse_ruleset(text: str, options: Any) -> None:

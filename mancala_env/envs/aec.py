@@ -113,7 +113,7 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
         num_actions = self.ruleset.num_actions(self.rounds)
         self._mask_shape = (2, num_actions)
         self._masks = np.zeros(self._mask_shape, np.int8)
-        self._boards = self._observer.passing(self._observer.empty(2))
+        self._boards = self._observer.for_kernels(self._observer.empty(2))
         self._is_started = False
         self.possible_agents = list(AGENTS)
         self.agents = []

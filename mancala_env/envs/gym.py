@@ -116,7 +116,7 @@ class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
     @property
     def opponent(self) -> Agent:
         """The learner's opponent in this episode; between episodes :meth:`set_opponent` replaces it."""
-        return self._duel.opponents[int(self._duel.met[0])]
+        return self._duel.opponents[int(self._duel.opponent_of[0])]
 
     def set_opponent(self, opponent: AgentLike | Sequence[AgentLike]) -> None:
         """Replace the opponent from the next :meth:`reset` on; values and errors as in the constructor."""

@@ -107,7 +107,7 @@ class Duel:
         self._spare: _Now | None = None
         self.final_games = games.copy()
         self.final_observation = self.observer.empty(num_games)
-        self._is_passing = self.observer.passing(self.final_observation) is not None
+        self._kernels_observe = self.observer.for_kernels(self.final_observation) is not None
         self.opponents: list[Agent] = []
         self.set_opponent(options.opponent)
 
@@ -133,7 +133,7 @@ class Duel:
         return self.results[:, kernels.TRUNCATED] != 0
 
     @property
-    def met(self) -> np.ndarray:
+    def opponent_of(self) -> np.ndarray:
         """The opponent in each game, int64 `[B]`: indices of `opponents`."""
         return self._now.rows[:, kernels.OPPONENT].astype(np.int64)
 
@@ -176,7 +176,7 @@ class Duel:
         """
         for opponent in opponents:
             opponent.check_rounds(self.rounds)
-        present, before, met = list(opponents), self.opponents, self.met
+        present, before, met = list(opponents), self.opponents, self.opponent_of
         playing = np.unique(met[~self.is_over]).tolist() if before else []
         self.opponents = [*present, *(before[i] for i in playing if before[i] not in present)]
         if before:  # games without an episode meet the first opponent
@@ -282,7 +282,7 @@ class Duel:
                 f"{names} ends every round of {self.ruleset.name} before the learner's first turn; choose "
                 "another opponent, seat, first_player, opening_turns or position"
             )
-        if not self._is_passing:
+        if not self._kernels_observe:
             after.observation[:] = 0
             is_running = after.rows[:, kernels.PHASE] == kernels.PLAYING
             observation, num_threads = after.observation, self._num_threads
@@ -301,9 +301,9 @@ class Duel:
             after.results,
             after.reward,
             self.final_games,
-            self.final_observation if self._is_passing else None,
+            self.final_observation if self._kernels_observe else None,
             after.legal_mask,
-            after.observation if self._is_passing else None,
+            after.observation if self._kernels_observe else None,
         )
         if self.num_games == 1:
             return kernels.duel_step(*arguments, 0, 1)

@@ -235,7 +235,7 @@ class MancalaVecEnv(GamesVecEnv):
 
     def _of_game(self, name: str, b: int) -> Any:
         if name == "opponent":
-            return self._duel.opponents[int(self._duel.met[b])]
+            return self._duel.opponents[int(self._duel.opponent_of[b])]
         if name == "seat":
             return int(self._duel.seats[b])
         return self.position(b) if name == "position" else super()._of_game(name, b)

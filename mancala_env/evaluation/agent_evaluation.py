@@ -34,6 +34,7 @@ from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 class Evaluation(Tabular):
     """The result of an evaluation.
 
+    `print` shows a line for each agent, with its Elo and its mean regret over the bundled positions.
     `to_frame()` has one row per measured number. `ratings`, `matches` and each of `regrets` also have
     `to_frame()`, with one row per agent, match and phase.
 
@@ -123,6 +124,21 @@ class Evaluation(Tabular):
         for one in self.regret_differences:
             numbers = (one.mean, *one.interval, one.positions)
             yield one.first, "regret_difference", "seeds per move", one.second, one.source, "all", *numbers
+
+    def __str__(self) -> str:
+        return "\n".join(map(self._line, self.agents))
+
+    def _line(self, agent: str) -> str:
+        """Return the Elo of an agent and its mean regret over the bundled positions, with 95 % intervals."""
+        parts = list[str]()
+        if self.ratings is not None:
+            elo, low, high = self.ratings.of(agent)
+            parts.append(f"Elo {elo:z.0f} ({low:z.0f} to {high:z.0f}; {self.ratings.scale})")
+        for one in self.regrets:
+            if one.agent == agent and one.source == FIXED_POSITIONS:
+                low, high = one.overall.interval
+                parts.append(f"regret {one.overall.mean_regret:.2f} seeds a move ({low:.2f} to {high:.2f})")
+        return f"{agent}: {', '.join(parts)}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""

@@ -196,7 +196,7 @@ def legend_beside(axes: "Axes") -> None:
 
 def matplotlib_or_why() -> Any:
     """Import and return matplotlib, or raise MissingPackage if it is not installed."""
-    with needing("a report", "arena"):
+    with needing("a report", "evaluation"):
         import matplotlib
         import matplotlib.figure
     return matplotlib

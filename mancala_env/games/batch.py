@@ -88,16 +88,16 @@ def _view(rules, games, outputs, wanted, start, stop):
 
 
 @kernel
-def _reset(rules, settings, games, randoms, wanted, start, stop):
+def _reset(rules, settings, games, rng_states, wanted, start, stop):
     """Start a new episode in each wanted game from start to stop."""
     for b in range(start, stop):
         if wanted[b]:
-            randoms[b], game = new_episode(rules, settings, randoms[b])
+            rng_states[b], game = new_episode(rules, settings, rng_states[b])
             save(games, b, game)
 
 
 @kernel
-def _step(rules, settings, autoreset, games, randoms, actions, where, outputs, start, stop):
+def _step(rules, settings, autoreset, games, rng_states, actions, where, outputs, start, stop):
     """Play one turn in each wanted game from start to stop; with autoreset, restart ended episodes."""
     player, legal_mask, observation = outputs.player, outputs.legal_mask, outputs.observation
     rewards, reward, done, truncated = outputs.rewards, outputs.reward, outputs.done, outputs.truncated
@@ -115,7 +115,7 @@ def _step(rules, settings, autoreset, games, randoms, actions, where, outputs, s
             _observe(rules, game, mover, final_observation, b)
             save(final_games, b, game)
             if autoreset:
-                randoms[b], game = new_episode(rules, settings, randoms[b])
+                rng_states[b], game = new_episode(rules, settings, rng_states[b])
         rewards[b, 0] = after.reward
         rewards[b, 1] = 0.0 - after.reward
         reward[b] = rewards[b, mover]
@@ -216,7 +216,7 @@ class Batch:
         self._rules = encode(self.ruleset)
         batch = self.num_games
         self.games = np.zeros((batch, NUM_COLUMNS), np.uint64)
-        self._randoms = np.zeros(batch, np.uint64)
+        self._rng_states = np.zeros(batch, np.uint64)
         self._everywhere = np.ones(batch, np.bool_)
         self.player = np.zeros(batch, np.int8)
         self.legal_mask = np.zeros((batch, self.num_actions), np.int8)
@@ -230,7 +230,7 @@ class Batch:
         self.final_games = np.zeros((batch, NUM_COLUMNS), np.uint64)
         passed = {name: getattr(self, name) for name in _Outputs._fields}
         for name in ("observation", "final_observation"):
-            passed[name] = self.observer.passing(passed[name])
+            passed[name] = self.observer.for_kernels(passed[name])
         self._outputs = _Outputs(**passed)
         self.reset(seed)
 
@@ -282,10 +282,10 @@ class Batch:
         wanted = self._wanted(where)
         seed = seed_of(seed)
         if where is None or seed is not None:
-            self._randoms[:] = np.random.SeedSequence(seed).generate_state(self.num_games, np.uint64)
+            self._rng_states[:] = np.random.SeedSequence(seed).generate_state(self.num_games, np.uint64)
         turns = self._settings.opening_turns
         most = max(1, _TURNS_OF_A_PIECE // (1 + turns * min(turns, _DRAWS_OF_AN_OPENING)))
-        self._run(_reset, self._rules, self._settings, self.games, self._randoms, wanted, most=most)
+        self._run(_reset, self._rules, self._settings, self.games, self._rng_states, wanted, most=most)
         self._show(wanted)
 
     def load(self, games: np.ndarray, where: np.ndarray | None = None) -> None:
@@ -325,7 +325,7 @@ class Batch:
         b = first_illegal(self._rules, self.games, chosen, wanted, self.num_actions)
         if b >= 0:
             raise illegal_action(b, int(self.player[b]), int(chosen[b]), self.legal_mask[b])
-        episode = self._rules, self._settings, self.autoreset, self.games, self._randoms
+        episode = self._rules, self._settings, self.autoreset, self.games, self._rng_states
         self._run(_step, *episode, chosen, wanted, self._outputs)
         self._observe(wanted)
 
@@ -353,7 +353,7 @@ class Batch:
             most, left = max(1, _TURNS_OF_A_PIECE // (stop - start)), turns
             while left and not is_cancelled.is_set():
                 some = min(most, left)
-                play_random(self._rules, self._settings, self.games, self._randoms, some, start, stop)
+                play_random(self._rules, self._settings, self.games, self._rng_states, some, start, stop)
                 left -= some
 
         try:

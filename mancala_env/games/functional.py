@@ -199,7 +199,7 @@ def _play(
 def _outputs(observer: Observer, games: np.ndarray) -> Any:
     """Return the arrays that the kernels of Batch write; those of final games are not needed here."""
     size = len(games)
-    observation = observer.passing(observer.empty(size))
+    observation = observer.for_kernels(observer.empty(size))
     return kernels._Outputs(
         player=np.zeros(size, np.int8),
         legal_mask=np.zeros((size, observer.num_actions), np.int8),

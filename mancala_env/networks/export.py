@@ -21,7 +21,7 @@ from mancala_env._util.command_line import Parser, check_out, in_one_line, needi
 from mancala_env._util.files import write_whole
 from mancala_env._util.package_data import rulesets_with
 from mancala_env._util.tensors import SUFFIX
-from mancala_env.agents.registry import shipped_policy
+from mancala_env.agents.registry import bundled_policy
 from mancala_env.errors import MancalaError
 from mancala_env.networks.checkpoint import as_tensors, load_network, read_identity, texts_of
 from mancala_env.networks.policy import ActionNetwork
@@ -107,7 +107,7 @@ def _checkpoint_of(text: str, ruleset: str | None) -> Path:
         if ruleset is None:
             names = ", ".join(rulesets_with("policy"))
             raise MancalaError(f"--ruleset must name one of the rulesets with a bundled network: {names}")
-        return shipped_policy(lookup(ruleset))
+        return bundled_policy(lookup(ruleset))
     if ruleset is not None:
         raise MancalaError(
             f"--ruleset is for {_SHIPPED}, the bundled network; the checkpoint {text!r} has a ruleset"

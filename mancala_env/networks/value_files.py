@@ -122,7 +122,7 @@ def difference(theirs: Ruleset, ours: Ruleset, excluded: str = "") -> str:
     return ""
 
 
-def shipped_network(ruleset: Ruleset) -> Path:
+def bundled_network(ruleset: Ruleset) -> Path:
     """Return the file of the bundled value network for a ruleset, found by the rule options of a round.
 
     Raises:

@@ -171,7 +171,7 @@ class Observer:
         written = out.reshape(batch, *self._written_shape)  # a view, because out is contiguous
         self._kind.write(self.ruleset, games, seen_by, wanted, written, threads)
 
-    def passing(self, out: np.ndarray) -> np.ndarray | None:
+    def for_kernels(self, out: np.ndarray) -> np.ndarray | None:
         """Return `out` if step kernels can write this kind; None if the caller must use :meth:`write`."""
         return None if self._kind.is_per_action else out
 

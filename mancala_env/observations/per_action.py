@@ -28,7 +28,7 @@ from mancala_env.engine.state import RUNNING, encode, hole_of, load, margin_for,
 from mancala_env.engine.turn import legal_actions, play_turn
 from mancala_env.errors import InvalidArgument
 from mancala_env.networks.value import UNIT, leaf_value, unit_of
-from mancala_env.networks.value_files import NoValueNetwork, read_for, shipped_network
+from mancala_env.networks.value_files import NoValueNetwork, bundled_network, read_for
 from mancala_env.observations import board
 from mancala_env.observations.board import Part, num_features, write_board
 from mancala_env.rulesets import Ruleset
@@ -166,10 +166,10 @@ class ActionKind:
         rules, base = encode(ruleset), num_features(ruleset)  # the board comes first
         # numba leaves out the branches of None, so "afterstates" compiles no look-ahead.
         ahead = (self._plies, self._num_lines) if self._plies >= _REPLIES else None
-        judge = _network_of(ruleset)[0] if self._has_network else None
+        network = _network_of(ruleset)[0] if self._has_network else None
         run_in_slices(
             lambda a, b: _write_actions(
-                rules, judge, games, players, wanted, num_actions, base, ahead, rows, a, b
+                rules, network, games, players, wanted, num_actions, base, ahead, rows, a, b
             ),
             len(games),
             num_threads,
@@ -182,20 +182,20 @@ class ActionKind:
 def _network_of(ruleset: Ruleset) -> tuple[np.ndarray, str]:
     """Return the bundled value network of a ruleset in the format of kernels, and its hash."""
     try:
-        judge = read_for(shipped_network(ruleset), ruleset).packed()
+        network = read_for(bundled_network(ruleset), ruleset).packed()
     except NoValueNetwork as error:
         raise NoValueNetwork(
             f"the observation 'values' needs a bundled value network: {ruleset.name} has none, but "
             f"{', '.join(rulesets_with('value'))} have; 'leaves' does not need one"
         ) from error
-    return judge, sha256(judge.astype("<i8").tobytes()).hexdigest()[:8]
+    return network, sha256(network.astype("<i8").tobytes()).hexdigest()[:8]
 
 
 @kernel
-def _write_actions(rules, judge, games, players, wanted, num_actions, base, ahead, rows, start, stop):
+def _write_actions(rules, network, games, players, wanted, num_actions, base, ahead, rows, start, stop):
     """Write the features of every action of games start to stop; row b * A + a is action a of game b.
 
-    `judge` is a packed value network; if it is None, the value of a line is the lead. `ahead` is the number
+    `network` is a packed value network; if it is None, the value of a line is the lead. `ahead` is the number
     of turns to play and the number of lines to show, or None to play the action only.
     """
     for b in range(start, stop):
@@ -217,16 +217,16 @@ def _write_actions(rules, judge, games, players, wanted, num_actions, base, ahea
             rows[row, base] = 1
             rows[row, base + 1] = margin_for(rules, after, total, mover)
             if ahead is not None:
-                _write_ahead(rules, judge, after, total, mover, num_actions, base, ahead, rows, row)
+                _write_ahead(rules, network, after, total, mover, num_actions, base, ahead, rows, row)
 
 
 @kernel
-def _write_ahead(rules, judge, after, total, mover, num_actions, base, ahead, rows, row):
+def _write_ahead(rules, network, after, total, mover, num_actions, base, ahead, rows, row):
     """Write what follows an action: the values of replies, and the boards of lines."""
     plies, num_lines = ahead
     # Lines are stored in the columns of the first boards, which are therefore written last.
     at = base + 3 + 3 * num_actions if num_lines else 0
-    _write_replies(rules, judge, after, total, mover, num_actions, base + 2, plies, at, rows, row)
+    _write_replies(rules, network, after, total, mover, num_actions, base + 2, plies, at, rows, row)
     for n in range(num_lines - 1, -1, -1):
         line = rows[row, at + min(n, max(rows[row, base + 2] - 1, 0))]
         reply = _played(rules, after, line, 0, 1)
@@ -237,7 +237,7 @@ def _write_ahead(rules, judge, after, total, mover, num_actions, base, ahead, ro
 
 
 @kernel
-def _write_replies(rules, judge, after, total, mover, num_actions, at, plies, lines_at, rows, row):
+def _write_replies(rules, network, after, total, mover, num_actions, at, plies, lines_at, rows, row):
     """Write the number of replies and their values for the mover, best for the replier first.
 
     The line of each reply is stored from column `lines_at` on, in the same order; 0 stores no lines.
@@ -253,11 +253,11 @@ def _write_replies(rules, judge, after, total, mover, num_actions, at, plies, li
         rows[row, lines_at] = _NO_LINE
     for n in range(legal_replies):
         reply = play_turn(rules, after, hole_of(rules, replier, nth_bit(replies, n)))[0]
-        value = second = third = leaf_value(rules, reply, total, mover, judge)
+        value = second = third = leaf_value(rules, reply, total, mover, network)
         line = 0
         if plies == _LINES:
-            third = _best_of_one(rules, judge, reply, total, mover, -_NO_LEAD)[0]
-            value, third_turn, fourth_turn = _best_of_two(rules, judge, reply, total, mover)
+            third = _best_of_one(rules, network, reply, total, mover, -_NO_LEAD)[0]
+            value, third_turn, fourth_turn = _best_of_two(rules, network, reply, total, mover)
             line = n | third_turn << _BITS | fourth_turn << 2 * _BITS
         i = first + min(n, num_actions - 1)
         j = i if plies == _REPLIES else i + 2 * num_actions  # the column by which replies are sorted
@@ -278,7 +278,7 @@ def _write_replies(rules, judge, after, total, mover, num_actions, at, plies, li
             rows[row, j] = value
         if lines_at:
             rows[row, lines_at + i - first] = line
-    over = unit_of(judge) * margin_for(rules, after, total, mover)
+    over = unit_of(network) * margin_for(rules, after, total, mover)
     for part in range(1 if plies == _REPLIES else 3):
         start = first + part * num_actions
         last = rows[row, start + num_replies - 1] if num_replies else over
@@ -304,19 +304,19 @@ def _played(rules, game, line, first, last):
 
 
 @kernel
-def _best_of_one(rules, judge, game, total, mover, enough):
+def _best_of_one(rules, network, game, total, mover, enough):
     """Return the value for the mover of the next player's best turn, and its index.
 
     The search stops at a turn whose value for the next player is at least `enough`.
     """
     if game.end != RUNNING:
-        return leaf_value(rules, game, total, mover, judge), _NO_TURN
+        return leaf_value(rules, game, total, mover, network), _NO_TURN
     player = game.player
     actions = legal_actions(rules, game)
     best, best_turn = _NO_LEAD, _NO_TURN
     for n in range(num_bits(actions)):
         after = play_turn(rules, game, hole_of(rules, player, nth_bit(actions, n)))[0]
-        value = leaf_value(rules, after, total, player, judge)
+        value = leaf_value(rules, after, total, player, network)
         if value > best:
             best, best_turn = value, n
             if best >= enough:
@@ -325,10 +325,10 @@ def _best_of_one(rules, judge, game, total, mover, enough):
 
 
 @kernel
-def _best_of_two(rules, judge, game, total, mover):
+def _best_of_two(rules, network, game, total, mover):
     """Return the value for the mover of best play over the next two turns, and their indices."""
     if game.end != RUNNING:
-        return leaf_value(rules, game, total, mover, judge), _NO_TURN, _NO_TURN
+        return leaf_value(rules, game, total, mover, network), _NO_TURN, _NO_TURN
     player = game.player
     actions = legal_actions(rules, game)
     best, best_turn, best_answer = _NO_LEAD, _NO_TURN, _NO_TURN
@@ -336,7 +336,7 @@ def _best_of_two(rules, judge, game, total, mover):
         after = play_turn(rules, game, hole_of(rules, player, nth_bit(actions, n)))[0]
         # Stop at a reply that makes this turn no better than the best turn so far.
         enough = -_NO_LEAD if after.player == player else -best
-        value, answer = _best_of_one(rules, judge, after, total, player, enough)
+        value, answer = _best_of_one(rules, network, after, total, player, enough)
         if value > best:
             best, best_turn, best_answer = value, n, answer
     return best if player == mover else -best, best_turn, best_answer

@@ -223,7 +223,7 @@ class _PoolGames:
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Play the learner's actions and the opponents' replies; returns the learner's rewards, and dones."""
-        opponent_of, opponents = self.duel.met, self.duel.opponents
+        opponent_of, opponents = self.duel.opponent_of, self.duel.opponents
         self.duel.step(actions)
         rewards, dones = self.duel.reward, self.duel.done
         for row in np.flatnonzero(dones):

@@ -169,7 +169,7 @@ def _load_checkpoint(model: SelfPlayPPO, config: TrainConfig, checkpoint: Path, 
     with suppress(MancalaError):  # a checkpoint whose configuration is invalid
         before = read_settings(read_identity(checkpoint).config).ppo
     done = model.clock.part_done(steps)
-    model.learning_rate = LearningRate.going_on(config.ppo, before, learned.learning_rate, done)
+    model.learning_rate = LearningRate.resumed(config.ppo, before, learned.learning_rate, done)
     model._setup_lr_schedule()
 
 

@@ -189,7 +189,8 @@ def _scale_in_words(config: TrainConfig, regret: Regret) -> str:
     for spec in specs:
         found = measure_regret(make(spec, config.game, seed=config.seed), config.game)
         scale.append(f"{spec} {found.overall.mean_regret:.2f}")
-    return f"On this scale: {', '.join(scale)}, this agent {regret.overall.mean_regret:.2f}, perfect play 0"
+    scale.append(f"this agent {regret.overall.mean_regret:.2f}")
+    return f"On this scale (one random seed): {', '.join(scale)}, perfect play 0"
 
 
 def lookahead_in_words(config: TrainConfig) -> list[str]:

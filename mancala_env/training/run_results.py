@@ -185,6 +185,13 @@ class RunResults(Tabular):
         return []
 
 
+def folder_of(path: str | Path) -> Path:
+    """Return the folder of the run that saved a checkpoint; another path is returned unchanged."""
+    path = Path(path)
+    above = [*path.absolute().parents][:2] if path.is_file() else []
+    return next((folder for folder in above if (folder / CONFIG_FILE).is_file()), path)
+
+
 def read_run(path: str | Path) -> RunResults:
     """Read the folder of a run.
 

@@ -89,7 +89,7 @@ class LearningRate:
         return cls(ppo.learning_rate, ppo.final_learning_rate)
 
     @classmethod
-    def going_on(cls, ppo: PPOConfig, before: PPOConfig, rate: float, done: float) -> "LearningRate":
+    def resumed(cls, ppo: PPOConfig, before: PPOConfig, rate: float, done: float) -> "LearningRate":
         """Return the schedule of a run that resumes after a finished part `done`, 0 to 1.
 
         It starts at the rate of the last update, or at the initial rate if the settings changed.

@@ -207,7 +207,9 @@ def grow_file(ruleset: Ruleset, out: Path, settings: GrowthSettings, say: Say = 
 def make_parser(program: str) -> Parser:
     """Return the parser of the command."""
     parser = Parser(prog=program, description=(__doc__ or "").partition("\n\nSymbols")[0])
-    parser.add_argument("ruleset", help="ruleset name, such as layli_goobalay, or path of a ruleset file")
+    form = "ruleset name, such as layli_goobalay, or path of a ruleset file"
+    parser.add_argument("ruleset", nargs="?", help=form)
+    parser.add_argument("--ruleset", dest="named_ruleset", metavar="RULESET", help="the same as an option")
     parser.add_argument("--out", type=Path, help=f"file to write; default value_RULESET{SUFFIX}")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing value network")
     for name, kind, default, meaning in settings_of(GrowthSettings):
@@ -220,8 +222,12 @@ def make_parser(program: str) -> Parser:
 @in_one_line("mancala grow-value")
 def main(arguments: list[str] | None = None, program: str = "mancala grow-value") -> int:
     """Run the command and return the exit status."""
-    options = make_parser(program).parse_args(arguments)
-    ruleset = lookup(options.ruleset)
+    parser = make_parser(program)
+    options = parser.parse_args(arguments)
+    named = [name for name in (options.ruleset, options.named_ruleset) if name is not None]
+    if len(named) != 1:
+        parser.error("name a ruleset" if not named else f"name one ruleset, not {' and '.join(named)}")
+    ruleset = lookup(named[0])
     settings = GrowthSettings(
         **{each.name: getattr(options, each.name) for each in settings_of(GrowthSettings)}
     )

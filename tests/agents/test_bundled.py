@@ -10,7 +10,7 @@ from error_checks import raises
 from mancala_env import Batch, Position, agents, rulesets
 from mancala_env._util.package_data import bundled_file, rulesets_with
 from mancala_env.agents import InvalidSpec, Spec
-from mancala_env.agents.registry import NoTrainedNetwork, entrant_of, shipped_policy
+from mancala_env.agents.registry import NoTrainedNetwork, bundled_policy, entrant_of
 from mancala_env.evaluation import measure_regret, play_matches, regret_difference, stored_ladder
 from mancala_env.evaluation.openings import openings_in_words, openings_to_evaluate
 from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
@@ -22,7 +22,7 @@ OF_THE_SOURCES = [name for name in rulesets.names() if not name.startswith("ludi
 
 @pytest.mark.parametrize("name", OF_THE_SOURCES)
 def test_every_ruleset_of_the_sources_has_a_trained_network(name: str) -> None:
-    identity = read_identity(shipped_policy(rulesets.lookup(name)))
+    identity = read_identity(bundled_policy(rulesets.lookup(name)))
     assert identity.ruleset == rulesets.lookup(name)
     assert not [value for value in identity.config.values() if str(value).startswith("/")]  # no absolute path
     result = play_matches("trained", "greedy", name, games=100, seed=3)
@@ -60,7 +60,7 @@ def test_cards_rate_the_anchors_as_the_stored_ladder_does(kind) -> None:
 
 
 def test_a_spec_takes_the_bundled_network_or_a_file() -> None:
-    path = shipped_policy(LAYLI)
+    path = bundled_policy(LAYLI)
     agent, named = (agents.make(spec, LAYLI) for spec in ("trained", f"trained:{path}"))
     assert (agent.spec, str(Spec.parse("trained"))) == ("trained", "trained")
     assert agent.entrant == named.entrant == entrant_of(agent)
@@ -74,14 +74,14 @@ def test_it_plays_only_rulesets_of_the_same_rule_options() -> None:
     with raises(NoTrainedNetwork, "mine", "mancala train"):
         agents.make("trained", replace(mine, seeds_per_hole=3))
     with raises(InvalidCheckpoint, "layli_goobalay", "leyla"):
-        agents.make(f"trained:{shipped_policy(LAYLI)}", "leyla")
+        agents.make(f"trained:{bundled_policy(LAYLI)}", "leyla")
     with raises(InvalidSpec, "trained[:CHECKPOINT]"):
         Spec.parse("trained:")
 
 
 @pytest.mark.parametrize("spec", ["sample", "policy+mcts:8"])
 def test_kinds_that_take_a_checkpoint_take_the_bundled_one_where_none_is_named(spec: str) -> None:
-    path = shipped_policy(LAYLI)
+    path = bundled_policy(LAYLI)
     agent, named = (agents.make(each, LAYLI, seed=3) for each in (spec, f"{spec}:{path}"))
     assert (agent.spec, agent.entrant) == (spec, named.entrant)
     assert agent.entrant.startswith(f"{spec}:sha256:")

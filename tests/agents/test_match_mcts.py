@@ -15,9 +15,9 @@ from mancala_env.agents.match import (
     MatchMctsAgent,
     NoMatchValues,
     after_rounds,
-    dials_in_bytes,
     finished_rounds,
     match_values,
+    options_in_bytes,
     read_values,
     search_table,
 )
@@ -163,7 +163,7 @@ def test_bundled_values_are_read_and_end_where_the_match_ends(ruleset):
 )
 def test_a_file_of_other_numbers_is_refused(tmp_path: Path, values, why):
     path = tmp_path / "match_leyla.npz"
-    np.savez(path, values=values, dials=dials_in_bytes(rulesets.lookup("leyla")))
+    np.savez(path, values=values, dials=options_in_bytes(rulesets.lookup("leyla")))
     with raises(NoMatchValues, why):
         read_values(path, rulesets.lookup("leyla"))
 
@@ -197,7 +197,7 @@ def test_a_ruleset_without_a_match_or_without_values_is_refused(capsys):
 @pytest.mark.slow
 def test_a_table_of_a_file_plays_and_is_part_of_the_identity(tmp_path: Path):
     path = tmp_path / "mine.npz"
-    dials = dials_in_bytes(rulesets.lookup("layli_goobalay"))
+    dials = options_in_bytes(rulesets.lookup("layli_goobalay"))
     np.savez(path, values=np.linspace(-1, 1, 49, dtype=np.float32), dials=dials)
     mine = agents.make(f"match+mcts:10:{path}", "layli_goobalay")
     shipped = agents.make("match+mcts:10", "layli_goobalay")

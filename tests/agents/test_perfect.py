@@ -13,7 +13,7 @@ from mancala_env.agents import InvalidSpec, perfect
 from mancala_env.agents.perfect import TrappingAgent
 from mancala_env.errors import InvalidArgument
 from mancala_env.networks.value import InvalidValueNetwork
-from mancala_env.networks.value_files import NoValueNetwork, shipped_network
+from mancala_env.networks.value_files import NoValueNetwork, bundled_network
 from mancala_env.rulesets import lookup
 
 SMALL = [
@@ -265,7 +265,7 @@ def test_a_board_without_a_value_network_is_searched_by_the_count(monkeypatch: p
 
 
 def test_a_time_and_a_network_are_what_results_are_filed_under(tmp_path: Path) -> None:
-    shipped = shipped_network(lookup("leyla"))
+    shipped = bundled_network(lookup("leyla"))
     other = tmp_path / "mine.safetensors"
     other.write_bytes(shipped.read_bytes())
     named = [agents.make(spec, "leyla") for spec in ("perfect:1s", f"perfect:1s:{other}", "value+minimax:1s")]

@@ -145,7 +145,10 @@ def test_make():
     agent = agents.make("random", "leyla", seed=1, num_threads=1)
     assert type(agent) is RandomAgent
     assert (agent.spec, agent.ruleset, agent.num_threads) == ("random", rulesets.lookup("leyla"), 1)
-    assert repr(agent) == "agents.make('random', 'leyla')"
+    assert repr(agent) == "agents.make('random', 'leyla', seed=1)"
+    agent.seed(2)
+    assert repr(agent) == "agents.make('random', 'leyla', seed=1)"
+    assert repr(agents.make("random", "leyla")) == "agents.make('random', 'leyla')"
     assert type(agents.make("greedy", "leyla")) is GreedyAgent
     mine = Ruleset(name="mine", row_width=3)
     assert agents.make("greedy", mine).choose(Position(mine)) in (0, 1, 2)

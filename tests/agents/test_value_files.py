@@ -95,7 +95,7 @@ def test_every_ruleset_of_the_sources_has_a_network_that_beats_plain_search(name
     assert (result.win_rate, result.mean_margin) > (0.5, 0.0), result
     agent = agents.make("value+mcts:100", name, seed=1)
     assert agent.choose(Position(name)) in Position(name).legal_actions
-    shipped = value_file.shipped_network(rulesets.lookup(name))
+    shipped = value_file.bundled_network(rulesets.lookup(name))
     assert read_value_file(shipped).ruleset == rulesets.lookup(name)
 
 
@@ -121,7 +121,7 @@ def test_large_trees_are_searched_one_at_a_time_and_stop_growing(monkeypatch: py
 
 def test_a_bundled_network_is_part_of_the_identity() -> None:
     agent = agents.make("value+minimax:4", LAYLI)
-    path = value_file.shipped_network(LAYLI)
+    path = value_file.bundled_network(LAYLI)
     assert agent.spec == "value+minimax:4"
     named = agents.make(f"value+minimax:4:{path}", LAYLI)
     assert agent.entrant == named.entrant == entrant_of(agent)
@@ -132,10 +132,10 @@ def test_a_bundled_network_is_part_of_the_identity() -> None:
 
 def test_a_bundled_network_plays_only_rulesets_of_the_same_rule_options() -> None:
     named = replace(LAYLI, name="mine", title="Mine", match="single")
-    assert value_file.shipped_network(named) == value_file.shipped_network(LAYLI)
+    assert value_file.bundled_network(named) == value_file.bundled_network(LAYLI)
     with raises(NoValueNetwork, "mine", "mancala grow-value"):
         agents.make("value+minimax:4", replace(named, seeds_per_hole=3))
-    path = value_file.shipped_network(LAYLI)
+    path = value_file.bundled_network(LAYLI)
     with raises(InvalidValueNetwork, "layli_goobalay", "leyla", "direction"):
         agents.make(f"value+mcts:4:{path}", "leyla")
 

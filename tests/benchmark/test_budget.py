@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from mancala_env.benchmark import budget as budget_module
 from mancala_env.benchmark.budget import (
+    BudgetLimit,
     LearningBudget,
-    Limit,
     core_seconds,
     limit_of_minutes,
     limit_of_steps,
@@ -68,7 +68,7 @@ def test_measuring_points_that_are_none_are_refused(wrong):
 
 
 def test_a_learner_is_due_once_at_each_point_and_may_spend_all_and_no_more():
-    budget = LearningBudget(Limit("steps", 100), measuring_points(3))
+    budget = LearningBudget(BudgetLimit("steps", 100), measuring_points(3))
     due = []
     for steps in range(1, 101):
         assert budget.allows(steps)
@@ -84,7 +84,7 @@ def test_a_learner_is_due_once_at_each_point_and_may_spend_all_and_no_more():
 
 @given(st.integers(1, 20), st.integers(1, 400), st.integers(1, 70))
 def test_however_long_its_updates_a_learner_is_measured_at_most_once_a_point(points, most, update):
-    budget = LearningBudget(Limit("steps", most), measuring_points(points))
+    budget = LearningBudget(BudgetLimit("steps", most), measuring_points(points))
     steps = measured = 0
     while budget.allows(steps + update):
         steps += update
@@ -96,6 +96,7 @@ def test_however_long_its_updates_a_learner_is_measured_at_most_once_a_point(poi
     assert measured <= points
 
 
+@pytest.mark.slow
 def test_core_minutes_are_what_this_process_computes_and_its_children_do():
     before = core_seconds()
     time.sleep(0.3)
@@ -125,7 +126,7 @@ def test_a_process_that_nobody_waited_for_is_charged_and_hides_no_later_one(monk
 
 
 def test_the_clock_stands_still_while_a_learner_is_measured():
-    budget = LearningBudget(Limit("core_minutes", 1), (1.0,))
+    budget = LearningBudget(BudgetLimit("core_minutes", 1), (1.0,))
     with budget.paused():
         before = budget.seconds
         busy(0.3)
@@ -134,7 +135,9 @@ def test_the_clock_stands_still_while_a_learner_is_measured():
 
 
 def test_a_learner_that_continues_has_spent_what_it_had_spent():
-    budget = LearningBudget(Limit("core_minutes", 1), measuring_points(2), {10: 31.0, 20: 50.0}, {30: 55.0})
+    budget = LearningBudget(
+        BudgetLimit("core_minutes", 1), measuring_points(2), {10: 31.0, 20: 50.0}, {30: 55.0}
+    )
     assert not budget.resume(0)
     assert not budget.resume(11)
     assert budget.resumed_steps == 0
@@ -147,14 +150,14 @@ def test_a_learner_that_continues_has_spent_what_it_had_spent():
 
 
 def test_what_was_about_to_be_measured_is_due():
-    budget = LearningBudget(Limit("steps", 100), measuring_points(2), {10: 1.0}, {60: 5.0})
+    budget = LearningBudget(BudgetLimit("steps", 100), measuring_points(2), {10: 1.0}, {60: 5.0})
     assert budget.resume(60)
     assert budget.is_due(60)
 
 
 @pytest.mark.slow
 def test_an_update_is_begun_only_where_there_is_time_for_one_as_long_as_the_longest():
-    budget = LearningBudget(Limit("core_minutes", 0.5), (1.0,), {1: 28.5})
+    budget = LearningBudget(BudgetLimit("core_minutes", 0.5), (1.0,), {1: 28.5})
     assert budget.resume(1)
     assert budget.allows(2)
     busy(0.6)
@@ -166,7 +169,7 @@ def test_an_update_is_begun_only_where_there_is_time_for_one_as_long_as_the_long
 
 def test_core_minutes_beyond_the_budget_are_refused_but_for_the_last_step():
     spent = {1: 61.0, 2: 69.0}
-    budget = LearningBudget(Limit("core_minutes", 1), (1.0,), spent)
+    budget = LearningBudget(BudgetLimit("core_minutes", 1), (1.0,), spent)
     budget.resume(1)
     assert not budget.allows(1)
     budget.check(1)

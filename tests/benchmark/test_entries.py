@@ -22,8 +22,8 @@ from mancala_env.agents.network import CheckpointAgent
 from mancala_env.agents.searchers import MinimaxAgent
 from mancala_env.benchmark import (
     TASKS,
+    BudgetLimit,
     LearningBudget,
-    Limit,
     Point,
     limit_of_minutes,
     limit_of_steps,
@@ -137,7 +137,7 @@ def test_the_entry_of_the_documentation_runs(tmp_path):
 @pytest.mark.parametrize("name", ["td", "ppo_mirror", "maskable_ppo"])
 def test_an_entry_that_stores_its_state_resumes(name, tmp_path):
     entry = read_entry(ROOT / "training" / "benchmark" / f"{name}.py")
-    limit, points, task = Limit("steps", 2000), measuring_points(3), TASKS["afterstates"]
+    limit, points, task = BudgetLimit("steps", 2000), measuring_points(3), TASKS["afterstates"]
     budget = LearningBudget(limit, points)
     learner: Any = entry.learn(task, LAYLI, budget, 1, tmp_path)
     first = next(learner)
@@ -185,7 +185,7 @@ def test_a_learner_learns_the_same_however_often_it_is_measured(name, steps, tmp
 
 def test_a_run_that_a_signal_ended_resumes_from_what_was_measured(tmp_path, monkeypatch):
     entry = read_entry(ROOT / "training" / "benchmark" / "ppo_mirror.py")
-    limit, points, task = Limit("steps", 4000), measuring_points(3), TASKS["afterstates"]
+    limit, points, task = BudgetLimit("steps", 4000), measuring_points(3), TASKS["afterstates"]
     budget = LearningBudget(limit, points)
     learner: Any = entry.learn(task, LAYLI, budget, 1, tmp_path)
     first = next(learner)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from error_checks import names
 
-from mancala_env.benchmark.budget import Limit
+from mancala_env.benchmark.budget import BudgetLimit
 from mancala_env.benchmark.results import BASELINE, RESULTS, RULESETS, Results, Row, RunKey
 from mancala_env.benchmark.scoring import Score, Scoring, regret_of_random
 from mancala_env.benchmark.summary import ALL, BenchmarkSummary, plot_curves, write_report
@@ -16,7 +16,7 @@ from mancala_env.errors import MancalaError
 from mancala_env.rulesets import lookup
 
 SCORING = Scoring(2, ("random",), 4, "evaluation", 0)
-LIMIT = Limit("steps", 100)
+LIMIT = BudgetLimit("steps", 100)
 MADE = {"commit": "abc", "machine": "one", "time": "now"}
 
 
@@ -82,7 +82,7 @@ def test_an_entry_has_one_colour_in_the_plots_of_all_contests():
         plots = [plot_curves(outcome, contest, "regret").axes[0] for contest in outcome.contests()]
         return [{line.get_label(): line.get_color() for line in axes.get_lines()} for axes in plots]
 
-    few, many = Limit("steps", 100), Limit("steps", 1000)
+    few, many = BudgetLimit("steps", 100), BudgetLimit("steps", 1000)
     rows = [row(key(name, limit=few), 2) for name in ("one", "two")] + [row(key("two", limit=many), 2)]
     small, large = colours(BenchmarkSummary(over(rows)))
     assert small["two"] == large["two"] != small["one"]
@@ -120,7 +120,7 @@ def test_a_seed_that_another_version_made_again_counts_once():
 
 def test_what_stands_twice_in_files_that_were_joined_counts_once(tmp_path):
     line = RunKey(
-        "minimax:2", "minimax:2", BASELINE, "layli_goobalay", "rules", Limit("steps", 0), 0, SCORING
+        "minimax:2", "minimax:2", BASELINE, "layli_goobalay", "rules", BudgetLimit("steps", 0), 0, SCORING
     )
     rows = [row(line, 3, steps=0), row(key(), 4, steps=50, point=0), row(key(), 2)]
     results_of(rows, [(key(), "")], tmp_path / RESULTS)
@@ -170,7 +170,7 @@ def test_a_ruleset_from_elsewhere_leaves_its_own_table(tmp_path, monkeypatch):
 
 
 def test_budgets_tasks_and_ways_of_scoring_are_contests_of_their_own():
-    rows = [row(key(), 1), row(key(task="anything"), 1), row(key(limit=Limit("core_minutes", 3)), 1)]
+    rows = [row(key(), 1), row(key(task="anything"), 1), row(key(limit=BudgetLimit("core_minutes", 3)), 1)]
     assert "equal titles" not in " ".join(BenchmarkSummary(over(rows)).notes)
     rows.append(row(key()._replace(scoring=SCORING._replace(games=4)), 1))
     outcome = BenchmarkSummary(over(rows))
@@ -181,7 +181,7 @@ def test_budgets_tasks_and_ways_of_scoring_are_contests_of_their_own():
 def test_a_report_is_one_page_with_plots_and_lines(tmp_path):
     rows = [row(key(name, seed=seed), 2 + seed / 9) for name in ("one", "two") for seed in range(3)]
     line = RunKey(
-        "minimax:2", "minimax:2", BASELINE, "layli_goobalay", "rules", Limit("steps", 0), 0, SCORING
+        "minimax:2", "minimax:2", BASELINE, "layli_goobalay", "rules", BudgetLimit("steps", 0), 0, SCORING
     )
     outcome = BenchmarkSummary(over([*rows, row(line, 3)]))
     page = write_report(outcome, tmp_path / "report.html").read_text(encoding="utf-8")

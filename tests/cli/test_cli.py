@@ -21,7 +21,6 @@ from error_checks import names
 from mancala_env import Position, cli, rulesets, solver
 from mancala_env._util.installation import pip_command
 from mancala_env._util.package_data import bundled_file
-from mancala_env.cli import serve
 from mancala_env.games import records
 from mancala_env.training.config import read_config
 from mancala_env.version import __version__
@@ -290,6 +289,32 @@ def test_show_says_what_a_checkpoint_is(checkpoint, capsys):
     assert json.loads(capsys.readouterr().out)["ruleset"]["name"] == "leyla"
 
 
+def test_show_writes_the_metrics_of_a_run(checkpoint, tmp_path, capsys):
+    assert cli.main(["show", checkpoint, "--csv", "-"]) == 2
+    assert names(capsys.readouterr().err, [checkpoint, "config.yaml"])
+    (tmp_path / "run" / "checkpoints").mkdir(parents=True)
+    copies = [tmp_path / "run" / "final.zip", tmp_path / "run" / "checkpoints" / "123.zip"]
+    for copy in copies:
+        copy.write_bytes(Path(checkpoint).read_bytes())
+    (tmp_path / "run" / "config.yaml").write_text("ruleset: leyla\n")
+    (tmp_path / "run" / "metrics.jsonl").write_text('{"environment_steps": 64, "train/value_loss": 0.5}\n')
+    printed = ""
+    for path in (tmp_path / "run", *copies):
+        assert cli.main(["show", str(path), "--csv", "-"]) == 0
+        printed = capsys.readouterr().out
+        head, row = printed.splitlines()
+        assert head == "run,seed,environment_steps,train/value_loss"
+        assert row.split(",")[::2] == ["run", "64"]
+        assert row.endswith(",0.5")
+    table = tmp_path / "table.csv"
+    assert cli.main(["show", str(tmp_path / "run"), "--csv", str(table)]) == 0
+    assert names(capsys.readouterr().out, ["leyla", str(table)])
+    assert table.read_text() == printed
+    for words in (["--game", "1"], ["--svg", "a.svg"], ["--ruleset", "leyla"]):
+        assert cli.main(["show", str(tmp_path / "run"), "--csv", "-", *words]) == 2
+        assert names(capsys.readouterr().err, ["--csv", words[0]])
+
+
 def test_show_says_how_a_checkpoint_differs_from_its_configuration_and_with_all_every_setting(
     tmp_path, capsys
 ):
@@ -395,6 +420,12 @@ def test_every_command_has_help(command, capsys):
     said = capsys.readouterr()
     assert (end.value.code, said.err) == (0, "")
     assert command in said.out.splitlines()[0]
+
+
+def test_benchmark_takes_one_ruleset_or_several():
+    parser = cli.parser_of("benchmark")
+    assert parser.parse_args(["--ruleset", "leyla"]).rulesets == ["leyla"]
+    assert parser.parse_args(["--rulesets", "leyla", "gabata_i"]).rulesets == ["leyla", "gabata_i"]
 
 
 def test_benchmark_asks_for_no_entry():
@@ -606,7 +637,7 @@ def test_a_missing_extra_names_its_pip_command():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)  # nothing was played
-    assert f"matplotlib: {pip_command('arena')}" in done.stderr
+    assert f"matplotlib: {pip_command('evaluation')}" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -708,12 +739,3 @@ def test_errors_name_a_ruleset_of_ones_own(words, named, own, capsys):
     said = capsys.readouterr().err
     assert names(said, named), said
     assert said.count("\n") == 1
-
-
-def test_the_page_starts_with_a_ruleset_file(own):
-    mine = rulesets.lookup(own)
-    start = serve._start_of(mine)
-    assert start.startswith("#play/mine+2,2/2,2+0-0+S;row_width=2;seeds_per_hole=2;")
-    assert (
-        serve._start_of(rulesets.lookup("leyla")) == f"#play/{Position('leyla').to_text().replace(' ', '+')}"
-    )

@@ -98,7 +98,7 @@ def test_warmup_works_without_extras(core):
         (["export", "trained", "--safetensors", "x.safetensors"], "train"),
         (["evaluate", "trained"], "train"),
         (["benchmark"], "train"),
-        (["evaluate", "random", "greedy", "--report", "r.html"], "arena"),
+        (["evaluate", "random", "greedy", "--report", "r.html"], "evaluation"),
         (["show", "leyla", "--png", "x.png"], "render"),
         (["serve"], "serve"),
     ],

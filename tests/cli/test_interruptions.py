@@ -126,6 +126,7 @@ def _with_terminal() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
+@pytest.mark.slow
 def test_a_signal_that_is_ignored_stays_ignored():
     code = (
         "import signal\n"

@@ -122,4 +122,6 @@ Return a thing; see [`other`](page.md#other).
 - `ValueError`: If it is wrong."""
     )
     assert docstrings.markdown(doc, no_link, skips_summary=True).startswith("**Arguments**")
-    assert docstrings.summary(doc, no_link) == "Return a thing; see `other`."
+    assert docstrings.items(doc, "Raises") == {"ValueError": "If it is wrong."}
+    assert list(docstrings.items(doc, "Args")) == ["first", "*rest"]
+    assert docstrings.items(doc, "Attributes") == {}

@@ -32,8 +32,8 @@ _BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _OPTIONAL = re.compile(r"^(?:import|from) .*\b(ray|open_spiel)\b", re.MULTILINE)
 # Pages whose code takes more than three seconds.
 _SLOW = {
-    "docs/guides/cluster.md", "docs/guides/environments.md", "docs/guides/libraries.md",
-    "docs/guides/records.md", "docs/guides/train.md",
+    "README.md", "docs/guides/cluster.md", "docs/guides/environments.md", "docs/guides/extend.md",
+    "docs/guides/libraries.md", "docs/guides/records.md", "docs/guides/train.md",
 }  # fmt: skip
 _FENCES = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]*)(#[^)\s]*)?\)")

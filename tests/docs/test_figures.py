@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from markdown_tables import DOCS, rows_by_name
 
 from mancala_env import Position, rulesets, solver
 from mancala_env.evaluation import stored_ladder
@@ -13,24 +14,13 @@ from mancala_env.solver.book import rulesets_with_book
 from tools.results.regrets import stored_regrets
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = ROOT / "docs"
-
-
-def rows(page: str, heading: str) -> dict[str, list[str]]:
-    """Return the cells of the first table under a heading, by the ruleset in the first cell."""
-    text = (DOCS / page).read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2]
-    table = text[text.index("\n|") :].partition("\n\n")[0]
-    found = re.findall(r"^\| `(\w+)`[^|]*\|(.*)\|$", table, re.MULTILINE)
-    assert found, heading
-    return {name: [cell.strip() for cell in cells.split("|")] for name, cells in found}
-
-
 QUICK = ("greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100", "mcts:1000")
 SLOW = ("perfect", "perfect+traps")
 
 
 def test_the_leaderboard_has_the_stored_ratings() -> None:
-    quick, slow = rows("results/leaderboard.md", "Elo"), rows("results/leaderboard.md", "Perfect play")
+    quick = rows_by_name("results/leaderboard.md", "Elo")
+    slow = rows_by_name("results/leaderboard.md", "Perfect play")
     assert set(quick) == set(rulesets.names())
     for name, (openings, *listed) in quick.items():
         ladder = stored_ladder(name)
@@ -43,21 +33,12 @@ def test_the_leaderboard_has_the_stored_ratings() -> None:
 
 
 def test_the_balanced_openings_are_counted() -> None:
-    for name, (count,) in rows("guides/evaluate.md", "Balanced openings").items():
+    for name, (count,) in rows_by_name("guides/evaluate.md", "Balanced openings").items():
         assert int(count) == len(balanced_openings(rulesets.lookup(name))), name
 
 
-def agent_cells(page: str, heading: str) -> dict[str, list[str]]:
-    """Return the numbers of the first table under a heading, by the agent in the first cell."""
-    text = (DOCS / page).read_text(encoding="utf-8").partition(f"# {heading}\n")[2]
-    table = text[text.index("\n|") :].partition("\n\n")[0]
-    found = re.findall(r"^\| `([\w:+]+)`[^|]*\|(.*)\|$", table, re.MULTILINE)
-    assert found, heading
-    return {name: [cell.strip() for cell in cells.split("|")] for name, cells in found}
-
-
 def test_the_scale_of_the_guide_is_that_of_ladder_cards_and_leaderboard() -> None:
-    listed = agent_cells("guides/evaluate.md", "What is a good result?")
+    listed = rows_by_name("guides/evaluate.md", "What is a good result?")
     ratings = stored_ladder("layli_goobalay").ratings()
     stored = stored_regrets()["rulesets"]["layli_goobalay"]
     cards = {"trained": "policy", "value+minimax:6": "value"}
@@ -87,14 +68,14 @@ def test_other_pages_quote_the_regret_of_the_leaderboard(page: str) -> None:
 
 
 def test_the_solved_positions_are_counted_by_phase() -> None:
-    for name, cells in rows("results/solved.md", "Solved positions").items():
+    for name, cells in rows_by_name("results/solved.md", "Solved positions").items():
         counts = np.bincount(solver.positions(name).phase, minlength=len(solver.PHASES))
         assert [int(cell) for cell in cells] == counts.tolist(), name
 
 
 @pytest.mark.parametrize("name", rulesets_with_book())
 def test_the_values_of_the_start_are_those_of_the_book(name: str) -> None:
-    value, best, every, _ = rows("results/solved.md", "What has been solved from the start")[name]
+    value, best, every, _ = rows_by_name("results/solved.md", "What has been solved from the start")[name]
     solution = solver.solve(Position(name))
     assert solution.nodes == 0, "the book has it"
     assert int(value.strip("*")) == solution.value

@@ -1,19 +1,13 @@
 """The tables of docs/reference/observations.md agree with the observers."""
 
 import pytest
-from pages import ROOT
+from markdown_tables import DOCS, rows_below
 
 from mancala_env.observations import KINDS, Observer, kinds_of
 from mancala_env.rulesets import lookup
 
-PAGE = (ROOT / "docs" / "reference" / "observations.md").read_text(encoding="utf-8")
-
-
-def rows_of(heading: str) -> list[list[str]]:
-    """Return the cells of the first table below a heading, without its head."""
-    text = PAGE.partition(f"\n## {heading}")[2].partition("\n## ")[0]
-    lines = [line for line in text.splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+NAME = "reference/observations.md"
+PAGE = (DOCS / NAME).read_text(encoding="utf-8")
 
 
 def numbers(observer: Observer, part) -> list[int]:
@@ -31,7 +25,7 @@ def evaluated(row: list[str], observer: Observer) -> list[int]:
 @pytest.mark.parametrize("name", ["layli_goobalay", "leyla", "gabata_five_holes", "ludii_gabata_i"])
 def test_the_table_of_the_board_has_its_parts(name: str) -> None:
     observer = Observer(name)
-    rows = {row[0].strip("`"): row for row in rows_of('The position: `"board"`')}
+    rows = {row[0].strip("`"): row for row in rows_below(NAME, 'The position: `"board"`')}
     optional = {"territory", "debts"} - set(observer.parts)
     assert [part for part in rows if part not in optional] == list(observer.parts)
     for part, row in rows.items():
@@ -44,7 +38,11 @@ def test_the_table_of_the_board_has_its_parts(name: str) -> None:
 def test_the_table_of_an_action_has_its_parts(kind: str, num_actions: int) -> None:
     observer = Observer("gabata_i", kind, num_actions)
     column = 4 + ["afterstates", "replies", "lines", "leaves"].index(kind)
-    rows = {row[0].strip("`"): row for row in rows_of("An action") if row[column] == "yes"}
+    rows = {
+        row[0].strip("`"): row
+        for row in rows_below(NAME, "An action: the other kinds")
+        if row[column] == "yes"
+    }
     assert list(rows) == list(observer.parts)
     for part, row in rows.items():
         size, low, high = numbers(observer, observer.parts[part])
@@ -56,7 +54,7 @@ def test_the_table_of_an_action_has_its_parts(kind: str, num_actions: int) -> No
 
 def test_the_table_of_kinds_has_each_kind_with_type_and_version() -> None:
     ruleset = lookup("layli_goobalay")
-    rows = {row[0].strip('`"'): row for row in rows_of("Kinds")}
+    rows = {row[0].strip('`"'): row for row in rows_below(NAME, "Kinds")}
     assert tuple(rows) == KINDS == kinds_of(ruleset)
     for kind, row in rows.items():
         observer = Observer(ruleset, kind)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pages
 import pytest
+from markdown_tables import rows_below
 
 from mancala_env._util.package_data import DATA
 from mancala_env._util.settings import settings_of
@@ -61,9 +62,8 @@ def card(kind: str, ruleset: str) -> str:
 
 
 def cells(page: str, heading: str) -> list[list[str]]:
-    text = (REFERENCE.parent / page).read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2]
-    lines = text[text.index("\n|") :].partition("\n\n")[0].strip().splitlines()[2:]
-    return [[cell.strip(" `*") for cell in line.strip("|").split("|")] for line in lines]
+    """Return the rows of a table as plain text."""
+    return [[cell.strip("`*") for cell in row] for row in rows_below(page, heading)]
 
 
 def test_the_strengths_of_opponents_are_the_measured_ones() -> None:

@@ -39,21 +39,25 @@ def test_quoted_figures_are_those_of_the_data(page: str) -> None:
     assert figures.wrong_figures(text) == []
 
 
-def test_the_start_page_has_the_figures_of_the_results() -> None:
-    start_page = pytest.importorskip("start_page", reason="the start page is not generated")
-    text = start_page.start_page(["results/speed.md"])
-    assert f"<b>{figures.figure('solved.starts')}</b>" in text
-    assert f"{figures.figure('solved.positions')} positions" in text
-    for spec in ("value+minimax:6", "trained", "minimax:4"):
-        shown = f"{start_page.stored_regrets()[spec]:.2f}"
-        assert figures.figure(f"regret.layli_goobalay.{spec}") == shown
-    all_cores = figures.SPEEDS["all_cores"]
-    assert start_page.newest_speed(all_cores) == measured.newest_speeds().values[all_cores]
-
-
 def test_readme_quotes_speeds_and_regret() -> None:
     kinds = {name.partition(".")[0] for name in figures.MARK.findall((ROOT / "README.md").read_text("utf-8"))}
     assert {"speed", "regret"} <= kinds
+
+
+def test_readme_quotes_make_run() -> None:
+    stored = json.loads(figures.MAKE_RUN.read_text(encoding="utf-8"))
+    assert {"command", "date", "machine", "revision"} < set(stored)
+    assert all(len(stored[name]) == len(stored["seeds"]) for name in ("random", "greedy", "regret"))
+    assert f"```text\n{figures.make_run_lines()}```" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_results_of_make_run_are_shown_as_ranges(tmp_path: Path) -> None:
+    path = tmp_path / "make_run.json"
+    path.write_text(
+        '{"random": [94.2, 92.6], "greedy": [90, 88.4], "regret": [0.551, 0.5]}', encoding="utf-8"
+    )
+    numbers = re.findall(r"\d[\d.]*", figures.make_run_lines(path))
+    assert numbers == ["93", "94", "88", "90", "0.50", "0.55"]
 
 
 def test_a_figure_that_differs_from_its_data_is_found() -> None:

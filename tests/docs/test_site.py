@@ -13,7 +13,7 @@ import pytest
 from error_checks import raises
 
 from mancala_env import Position, rulesets
-from mancala_env.games.records import dials_of
+from mancala_env.games.records import options_of
 from mancala_env.solver import ILLEGAL, positions, rulesets_with_positions
 from mancala_env.solver.book import rulesets_with_book
 
@@ -105,7 +105,7 @@ def test_every_board_printed_on_a_page_opens_in_study(site: Path) -> None:
     own = [link for link in linked if link.startswith("small+")]
     assert own == [
         "small+2,2,2/2,2,2+0-0+S;"
-        + ";".join(dials_of(rulesets.Ruleset(name="small", row_width=3, seeds_per_hole=2)))
+        + ";".join(options_of(rulesets.Ruleset(name="small", row_width=3, seeds_per_hole=2)))
     ]
 
 
@@ -149,7 +149,8 @@ def test_the_curve_of_the_readme_is_between_the_lines_that_it_names() -> None:
     steps = re.search(r"\.learn\(([\d_]+)\)", readme)
     assert steps is not None
     assert int(steps[1]) == pytest.approx(figures["steps"][-1], rel=0.05)
-    assert f'observation="{figures["observation"]}", flatten=True' in readme
+    assert f'observation="{figures["observation"]}", opening_set="training"' in readme
+    assert f"\n# {figures['printed']}\n```" in readme
 
 
 def test_links_to_nowhere_are_found(tmp_path: Path) -> None:

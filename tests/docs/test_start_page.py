@@ -11,6 +11,8 @@ import pytest
 from browser_page import FOLDER, Site
 
 from mancala_env import Position, solver
+from tools.results.figures import SPEEDS, figure
+from tools.results.measured import newest_speeds
 
 pytest.importorskip("sphinx", reason="pip install --group docs")
 
@@ -155,11 +157,19 @@ def test_without_scripts_there_is_a_picture(chromium: "Browser", address: str) -
 
 
 def test_the_figures_come_from_the_data_files() -> None:
-    regrets = start_page.stored_regrets()
-    assert regrets["perfect"] == 0
-    assert 0 < regrets["value+minimax:6"] < regrets["trained"] < regrets["minimax:6"] < regrets["minimax:4"]
+    regrets = [
+        figure(f"regret.layli_goobalay.{spec}")
+        for spec in ("value+minimax:6", "trained", "minimax:6", "minimax:4")
+    ]
+    assert float(regrets[0]) > 0
+    assert regrets == sorted(set(regrets), key=float)
     text = start_page.start_page(["install.md"])
-    assert f">{regrets['trained']:.2f}<" in text
+    for shown in ("0.00", *regrets):
+        assert f">{shown}</dd>" in text
+    for name in ("solved.starts", "solved.positions"):
+        assert figure(name) in text
+    turns = newest_speeds().values[SPEEDS["all_cores"]]
+    assert f"<b>{turns / 1e6:.0f} million</b>" in text
     assert "<!--" not in text
 
 

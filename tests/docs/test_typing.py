@@ -10,7 +10,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-# The annotation of this method in Stable-Baselines3 is incomplete.
+# The README calls learn() of MaskablePPO, from Stable-Baselines3's sb3-contrib. Strict pyright reports this
+# message for that method, because its own annotations are incomplete. It is not about mancala_env.
 _NOT_OURS = 'Type of "learn" is partially unknown'
 # Objects that the pages do not show, as a user would use them.
 MORE = """

@@ -7,7 +7,7 @@ import pytest
 from error_checks import raises
 
 from mancala_env import InvalidRuleset, MancalaError, Position, Ruleset, rulesets
-from mancala_env.agents.match import dials_in_bytes
+from mancala_env.agents.match import options_in_bytes
 from mancala_env.evaluation.round_robin import rules_hash
 
 # name: row width, seeds per hole, direction, landing, round end, match
@@ -212,7 +212,7 @@ def test_no_round_lasts_longer_than_max_turns_and_free_seeds_only_fall(name):
 
 def test_a_later_option_changes_stored_results_only_where_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     leyla, changed = rulesets.lookup("leyla"), rulesets.lookup("gabata_3")
-    before = rules_hash(leyla), rules_hash(changed), dials_in_bytes(changed).tobytes()
+    before = rules_hash(leyla), rules_hash(changed), options_in_bytes(changed).tobytes()
     assert set(leyla.stored_options) == set(leyla.options)
     # As if the option `opening` were new.
     known = tuple(name for name in rulesets._FIRST_OPTIONS if name != "opening")
@@ -221,7 +221,7 @@ def test_a_later_option_changes_stored_results_only_where_it_is_used(monkeypatch
     assert set(leyla.options) - set(leyla.stored_options) == {"opening"}
     assert rules_hash(leyla) != before[0]
     assert changed.opening != "free"
-    assert (rules_hash(changed), dials_in_bytes(changed).tobytes()) == before[1:]
+    assert (rules_hash(changed), options_in_bytes(changed).tobytes()) == before[1:]
 
 
 def test_hashes_of_rulesets_in_results_files_stay() -> None:

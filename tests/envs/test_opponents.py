@@ -268,15 +268,15 @@ def test_opponents_are_drawn_by_weight_and_games_under_way_continue_against_whom
     duel = Duel(options, 2000, autoreset=True, num_threads=1)
     duel.set_opponents([one, two], [3.0, 1.0])
     duel.reset(range(2000))
-    assert np.mean(duel.met == 0) == pytest.approx(0.75, abs=0.04)
-    met = [duel.opponents[i] for i in duel.met]
+    assert np.mean(duel.opponent_of == 0) == pytest.approx(0.75, abs=0.04)
+    met = [duel.opponents[i] for i in duel.opponent_of]
     duel.set_opponents([three])
-    assert [duel.opponents[i] for i in duel.met] == met
+    assert [duel.opponents[i] for i in duel.opponent_of] == met
     while set(duel.opponents) != {three}:
-        before = [duel.opponents[i] for i in duel.met]
+        before = [duel.opponents[i] for i in duel.opponent_of]
         duel.step(duel.legal_mask.argmax(axis=1).astype(np.int64))
         for b, opponent in enumerate(before):
-            assert duel.opponents[duel.met[b]] is (three if duel.done[b] else opponent)
+            assert duel.opponents[duel.opponent_of[b]] is (three if duel.done[b] else opponent)
         duel.set_opponents([three])
 
 

@@ -207,6 +207,7 @@ def test_ctrl_c_stops(name: str, workers: list[Worker], tmp_path: Path) -> None:
     assert busy < 5
 
 
+@pytest.mark.slow
 def test_random_turns_continue_after_ctrl_c() -> None:
     batch = Batch("leyla", 64, seed=1, num_threads=2)
     batch.play_random(1)

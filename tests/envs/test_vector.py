@@ -446,12 +446,12 @@ def test_a_vector_env_meets_a_new_opponent_in_the_next_episode_of_a_game():
     env.set_opponent("greedy")
     assert [agent.spec for agent in env.opponents] == ["greedy", "random"]
     env.reset(options={"reset_mask": np.array([True, True, False, True])})
-    assert env._duel.met.tolist() == [0, 0, 1, 0]
+    assert env._duel.opponent_of.tolist() == [0, 0, 1, 0]
     with raises(InvalidSpec, "gredy"):
         env.set_opponent("gredy")
     env.reset()
     env.set_opponent("greedy")
-    assert {env.opponents[i].spec for i in env._duel.met} == {"greedy"}
+    assert {env.opponents[i].spec for i in env._duel.opponent_of} == {"greedy"}
 
 
 def test_no_two_arrays_that_are_returned_share_memory():

@@ -1,5 +1,6 @@
 """Results as pandas frames: documented columns, one row per measurement, and the numbers of the results."""
 
+import re
 import sys
 
 import numpy as np
@@ -17,6 +18,7 @@ from mancala_env.evaluation import (
     round_robin,
     stored_ladder,
 )
+from mancala_env.evaluation.regret import FIXED_POSITIONS
 
 RULESET = "leyla"
 
@@ -133,6 +135,21 @@ def test_on_the_ladder_two_anchors_keep_its_scale():
     unrated = evaluate("greedy", RULESET, ladder=False)
     assert unrated.as_dict()["scale"] is None
     assert "no agent is rated" in unrated.scale
+
+
+def test_an_evaluation_is_printed_with_elo_and_regret_of_each_agent():
+    found = evaluate(["greedy", "minimax:1"], RULESET, games=4, max_anchors=2, own_games=2)
+    assert found.ratings is not None
+    lines = str(found).splitlines()
+    assert len(lines) == 2
+    for line, agent, regret in zip(lines, found.agents, found.regrets[::2], strict=True):
+        assert (regret.agent, regret.source) == (agent, FIXED_POSITIONS)
+        numbers = [f"{number:z.0f}" for number in found.ratings.of(agent)]
+        numbers += [f"{number:.2f}" for number in (regret.overall.mean_regret, *regret.overall.interval)]
+        assert line.startswith(f"{agent}: ")
+        assert re.findall(r"-?\d[\d.]*", line.removeprefix(agent).replace("random = 0", "")) == numbers
+    assert "Elo" not in str(evaluate("greedy", RULESET, ladder=False))
+    assert "regret" not in str(evaluate("greedy", RULESET, games=4, max_anchors=2, regret=False))
 
 
 def test_agents_that_are_anchors_still_play_two_others():

@@ -126,7 +126,7 @@ def test_what_it_says_of_itself(wheel, members):
         .endswith(f'"{said["Version"]}"')
     )
     extras = set(said.get_all("Provides-Extra", []))
-    assert {"arena", "train", "ray"} <= extras
+    assert {"evaluation", "arena", "train", "ray"} <= extras
     # These are dependency groups, which only developers install.
     assert not extras & {"dev", "test", "lint", "bench"}
     needed = {need.partition(";")[0].strip() for need in said.get_all("Requires-Dist", [])}

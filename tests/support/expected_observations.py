@@ -7,7 +7,7 @@ import numpy as np
 
 from mancala_env import Position, observations
 from mancala_env.networks.value import UNIT, position_values
-from mancala_env.networks.value_files import read_for, shipped_network
+from mancala_env.networks.value_files import bundled_network, read_for
 from mancala_env.observations import Observer
 from mancala_env.observations.per_action import NUM_LINES
 from mancala_env.rulesets import Ruleset
@@ -21,7 +21,7 @@ def lead(position: Position, player: int) -> int:
 
 @lru_cache
 def judge(ruleset: Ruleset) -> np.ndarray:
-    return read_for(shipped_network(ruleset), ruleset).packed()
+    return read_for(bundled_network(ruleset), ruleset).packed()
 
 
 def judged(position: Position, player: int) -> int:

@@ -376,7 +376,7 @@ def seen(app):
 @pytest.mark.parametrize(
     ("game", "keys"),
     [
-        ("leyla", []),
+        pytest.param("leyla", [], marks=pytest.mark.slow),
         pytest.param("leyla", ["right"], marks=pytest.mark.slow),
         pytest.param("leyla", ["space", "3", "full_stop", "full_stop"], marks=pytest.mark.slow),
         pytest.param("leyla", ["question_mark"], marks=pytest.mark.slow),

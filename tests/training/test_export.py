@@ -13,7 +13,7 @@ from safetensors.numpy import load_file
 
 from mancala_env import Batch, agents
 from mancala_env.agents.network import CheckpointAgent
-from mancala_env.agents.registry import shipped_policy
+from mancala_env.agents.registry import bundled_policy
 from mancala_env.cli import main
 from mancala_env.networks.checkpoint import Identity, InvalidCheckpoint, read_identity
 from mancala_env.networks.value_files import ValueFile
@@ -75,7 +75,7 @@ def test_safetensors_hold_the_weights_and_play_like_the_checkpoint(tmp_path: Pat
 def test_the_bundled_network_is_exported_by_its_name(tmp_path: Path, capsys) -> None:
     out = tmp_path / "shipped.safetensors"
     assert main(["export", "trained", "--ruleset", "leyla", "--safetensors", str(out)]) == 0
-    assert read_identity(out) == read_identity(shipped_policy(lookup("leyla")))
+    assert read_identity(out) == read_identity(bundled_policy(lookup("leyla")))
     box, exported = (agents.make(spec, "leyla", seed=1, num_threads=1) for spec in ("trained", str(out)))
     games = Batch("leyla", 20, seed=1).games
     assert (box.act(games) == exported.act(games)).all()

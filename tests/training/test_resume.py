@@ -239,12 +239,12 @@ def test_the_rate_of_a_longer_run_resumes_from_where_it_was(
 def test_a_run_resumed_half_way_keeps_to_the_same_line() -> None:
     ppo = PPOConfig(learning_rate=0.01, final_learning_rate=0.002)
     whole = LearningRate.of(ppo)
-    resumed = LearningRate.going_on(ppo, ppo, whole.at(0.5), 0.5)
+    resumed = LearningRate.resumed(ppo, ppo, whole.at(0.5), 0.5)
     for done in (0.5, 0.625, 0.75, 1.0):
         assert resumed.at(done) == pytest.approx(whole.at(done))
-    finished = LearningRate.going_on(ppo, ppo, 0.002, 1.0)
+    finished = LearningRate.resumed(ppo, ppo, 0.002, 1.0)
     assert finished.at(1.0) == 0.002
-    longer = LearningRate.going_on(ppo, ppo, 0.002, 1 / 6)
+    longer = LearningRate.resumed(ppo, ppo, 0.002, 1 / 6)
     assert [longer.at(done) for done in (1 / 6, 0.5, 1.0)] == pytest.approx([0.002] * 3)
 
 

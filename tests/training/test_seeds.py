@@ -1,5 +1,7 @@
 """`mancala train --seeds`: a run per seed, resumed by the same command, and the means of their results."""
 
+import csv
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +10,7 @@ import numpy as np
 import pytest
 from error_checks import names, raises
 
+from mancala_env import cli
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training import run as command
 from mancala_env.training.config import CONFIGS, InvalidConfig, TrainConfig, read_config
@@ -119,6 +122,16 @@ def test_runs_of_several_seeds_resume_and_end_with_a_table(tmp_path: Path, capsy
     assert read_identity(tmp_path / "tiny-seed-7" / "final.zip").config["seed"] == 7
     assert (tmp_path / "tiny-seed-1" / "final.zip").read_bytes() == before[runs[0].checkpoint]
     assert read_run(tmp_path / "tiny-seed-2").final()
+
+    # The metrics of a run are a table, by its folder or by one of its checkpoints.
+    capsys.readouterr()
+    for path in (tmp_path / "tiny-seed-1", runs[0].checkpoint):
+        assert cli.main(["show", str(path), "--csv", "-"]) == 0
+        rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+        assert [float(row["environment_steps"]) for row in rows] == [
+            line["environment_steps"] for line in runs[0].metrics
+        ]
+        assert "train/value_loss" in rows[0]
 
     # A longer run extends all, and other settings are refused before anything is trained.
     assert command.main([*words, "--seeds", "1", "--ppo.epochs", "1"]) == 2

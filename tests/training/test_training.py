@@ -158,7 +158,7 @@ def test_opponents_that_win_are_met_more_often() -> None:
     scores = env.pool_scores
     assert scores["minimax:2"] < 0.3 < scores["random"]
     duel = env._pool.duel  # type: ignore[union-attr]
-    met = [duel.opponents[i].spec for i in duel.met]
+    met = [duel.opponents[i].spec for i in duel.opponent_of]
     assert met.count("minimax:2") > 1.5 * met.count("random")
 
 

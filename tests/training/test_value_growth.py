@@ -118,6 +118,10 @@ def test_ctrl_c_keeps_the_best_generation_so_far(
     [
         (["nothing"], "'nothing'"),
         (["leyla", "--games", "0"], ["games", 1, 0]),
+        (["--ruleset", "leyla", "--games", "0"], ["games", 1, 0]),
+        (["--games", "1"], ["ruleset"]),
+        (["leyla", "--ruleset", "gabata_i"], ["leyla", "gabata_i"]),
+        (["--ruleset", "nowhere"], ["nowhere"]),
         (["leyla", "--seed", "-1"], ["seed", 0, -1]),
         (["leyla", "--depth", "100"], ["depth", 1, 99, 100]),
         (["leyla", "--depth", "many"], ["--depth", "'many'"]),

@@ -280,7 +280,7 @@ test("a value network is checked", () => {
 });
 
 /** A safetensors file of a grown network, with its numbers as in the file of plain numbers. */
-function grown({ metadata = {}, less = [], type = "F32", longer = 0 } = {}) {
+function grown({ metadata = {}, less = [], more = {}, type = "F32", longer = 0 } = {}) {
   const { codes, units, version } = description.network, leyla = engine.ruleset("leyla");
   const plain = read("networks/leyla.f32"), sizes = { embeddings: 12 * codes * units, unit_biases: units, unit_weights: units, bias: 1 };
   const header = { __metadata__: { ruleset: JSON.stringify(leyla.dials), network: JSON.stringify({ version }), ...metadata } };
@@ -289,7 +289,7 @@ function grown({ metadata = {}, less = [], type = "F32", longer = 0 } = {}) {
     if (!less.includes(name)) header[name] = { dtype: type, shape: [size], data_offsets: [at, at + 4 * size + longer] };
     at += 4 * size;
   }
-  const text = Buffer.from(JSON.stringify(header)), length = Buffer.alloc(8);
+  const text = Buffer.from(JSON.stringify({ ...header, ...more })), length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(text.length));
   return new Uint8Array(Buffer.concat([length, text, plain]));
 }
@@ -310,6 +310,9 @@ test("a grown network names its ruleset, and is the same network", () => {
   assert.match(refusal(() => engine.valueNetwork(grown({ metadata: { ruleset: undefined } }))), /no value network/);
   assert.match(refusal(() => engine.valueNetwork(grown({ type: "F16" }))), /embeddings/);
   assert.match(refusal(() => engine.valueNetwork(grown({ longer: 4 }))), /bias/); // beyond the end of the file
+  const more = (first, last) => refusal(() => engine.valueNetwork(grown({ more: { notes: { dtype: "F32", shape: [(last - first) / 4], data_offsets: [first, last] } } })));
+  assert.equal(more(4, 4), ""); // an array of no numbers
+  assert.match(more(8, 4), /notes/); // it ends before it begins
 });
 
 test("a study is replaced by the next one, and a solver is for its rules", () => {
@@ -511,6 +514,7 @@ test("pieces of a search grow to two milliseconds, shrink, and have limits", () 
   assert.deepEqual(pieces({ perTurn: 100, milliseconds: 250, first: 1 }).asked, [1, 1, 1]);
   assert.deepEqual(pieces({ perTurn: 0, milliseconds: Infinity, ends: 3 }), { asked: [8, 16, 32], now: 0, isDone: true });
   assert.equal(pieces({ perTurn: 1, milliseconds: 0 }).asked.length, 1);
+  assert.deepEqual(pieces({ perTurn: 1 }), pieces({ perTurn: 1, milliseconds: 20 })); // by default
 });
 
 test("a search ends when it is done, cancelled, closed or out of time", async () => {

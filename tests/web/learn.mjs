@@ -77,6 +77,9 @@ test("a graph shows exact leads as a curve, and bounds as lines", () => {
   assert.deepEqual(lines, [[50, 550, 75, 75], [425, 425, y(-4), y(2)], [300, 300, 6, 144]]);
   assert.deepEqual(named("polyline").map(({ points }) => points), [`175.0,${y(3).toFixed(1)} 300.0,${y(5).toFixed(1)}`]);
   assert.deepEqual(circles, [[175, y(3)], [300, y(5)], [550, y(-20)]]);
+  assert.deepEqual(named("line").map((line) => line["stroke-dasharray"]), [undefined, undefined, "4 3"]);
+  const [curve, axis, bound, mark] = [...named("polyline"), ...named("line")].map((line) => Number(line["stroke-width"] ?? 1));
+  assert.ok(axis < mark && mark < curve && curve < bound, `${[axis, mark, curve, bound]}`);
   assert.deepEqual(texts.map((text) => [text.textContent, text.getAttribute("y")]), [[t("graph.south", { lead: 22 }), "16"], [t("graph.north", { lead: 22 }), "140"]]);
 });
 

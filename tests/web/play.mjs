@@ -139,6 +139,28 @@ test("a view that is left does not go on, and thinks again when it is entered", 
   assert.equal(view.players[0], "you");
 });
 
+test("a turn that ends after its view was left, or in another position, asks nobody", async () => {
+  const view = opened();
+  view.sow(1); // seeds are moving
+  view.leave();
+  await soon();
+  assert.deepEqual([asked.length, turns(view)], [0, ["S2"]]);
+  const begin = (starter) => view.begin(new GameLine(engine.newGame("leyla", { starter })), ["you", { kind: "random" }]);
+  view.enter({});
+  begin(0);
+  asked.length = 0;
+  view.sow(0);
+  begin(1);
+  await soon();
+  assert.deepEqual(asked.map(({ game }) => game.text), [engine.newGame("leyla", { starter: 1 }).text]); // only the new game
+  begin(0);
+  asked.length = 0;
+  view.sow(0);
+  view.takeBack();
+  await soon();
+  assert.deepEqual([asked.length, turns(view)], [0, []]);
+});
+
 test("a hint shows the best action, unless the position has changed", async () => {
   const view = opened({ game: engine.fromText(LATE) });
   view.hint();
@@ -529,6 +551,114 @@ test("a game is walked in Study, and a turn goes on from there", async () => {
   assert.equal(readRecord(engine, kept.read("studied", "")).line.turns.length, 1);
 });
 
+test("a turn that ends after Study was left, or in another position, is not shown", async () => {
+  const view = studied({ game: engine.fromText(LATE) });
+  for (const act of [() => view.leave(), () => view.begin(new GameLine(engine.newGame("leyla"))), () => view.goTo(0)]) {
+    view.enter({ game: engine.fromText(LATE) });
+    view.goTo(0);
+    view.sow(1);
+    act();
+    const [shown, questions] = [app.addresses.length, asked.length];
+    await soon();
+    assert.deepEqual([app.addresses.length, asked.length], [shown, questions], String(act));
+  }
+});
+
+test("each search of a position is asked once, and the quick ones one after the other", async () => {
+  const tasks = () => asked.map(({ task, options }) => [task, options]);
+  const answer = async (task, found) => {
+    asked.findLast((one) => one.task === task).resolve(found);
+    await soon();
+  };
+  const [book, exact, search, mcts] = [["book", {}], ["values", { milliseconds: 120_000 }], ["minimax", { milliseconds: 1500 }], ["mcts", { milliseconds: 1500 }]];
+  const view = studied({ game: engine.fromText(LATE) });
+  assert.deepEqual(tasks(), [book, exact, search]);
+  view.leave();
+  await soon();
+  assert.deepEqual(tasks(), [book, exact, search]); // no more once the position is left
+  asked.length = 0;
+  view.enter({});
+  assert.deepEqual(tasks(), [book, exact, search]);
+  asked[0].reject(new Error("no book")); // its file cannot be loaded
+  await answer("minimax", { depth: 3, values: { 1: -2, 5: -10 } });
+  assert.deepEqual(tasks(), [book, exact, search, mcts]);
+  await answer("mcts", { values: { 1: -3 } });
+  assert.deepEqual(tasks(), [book, exact, search, mcts, ["minimax", { milliseconds: 1500, network: "bundled" }]]);
+  asked.at(-1).reject(new Error("no network"));
+  await soon();
+  assert.deepEqual(app.warned, []);
+  asked.find(({ task }) => task === "values").reject(new Error("no solver"));
+  await soon();
+  assert.deepEqual(app.warned, ["no solver"]);
+  asked.length = 0;
+  app.networks.set("layli_goobalay", "mine");
+  view.enter({});
+  const network = ["minimax", { milliseconds: 1500, network: "mine" }];
+  await soon();
+  assert.deepEqual(tasks(), [book, exact, network]); // what is known is not asked again
+  await answer("book", { values: {}, line: [] });
+  await answer("minimax", { depth: 3, values: { 1: 0 } });
+  await proveAll();
+  asked.length = 0;
+  view.enter({});
+  await soon();
+  assert.deepEqual(tasks(), []);
+  view.sow(1); // the positions before the current one are solved more quickly
+  await soon();
+  assert.deepEqual(tasks(), [book, exact, search]);
+  const other = studied({ line: view.line });
+  assert.deepEqual([asked.at(-1).game.text, ...tasks().at(-1)], [LATE, "values", { milliseconds: 4000 }]);
+  other.leave();
+});
+
+test("values are in a table, open ones with their bounds, and in columns that have some", async () => {
+  const view = studied({ game: engine.fromText(LATE) });
+  const rows = () => view.valuesTable.children[1].children.map((row) => row.children.map(({ textContent }) => textContent));
+  const columns = () => view.valuesTable.children[0].children[0].children.map(({ textContent }) => textContent);
+  const exactly = (value) => ({ lower: value, upper: value });
+  assert.deepEqual([rows(), columns().length], [[["S2", "…"], ["S6", "…"]], 2]);
+  asked[0].resolve({ values: {}, line: [] });
+  asked[1].listening.onProgress({ lower: -4, upper: 2, nodes: 7, actions: { 1: { lower: -4, upper: 2 }, 5: exactly(-9) } });
+  await soon();
+  assert.deepEqual(rows(), [["S2", t("study.between", { lower: "-4", upper: "+2" })], ["S6", "-9"]]);
+  assert.deepEqual([view.note.textContent, columns().length, badges(view).sort()], [t("study.proving", { nodes: "7" }), 2, ["-9", "?"]]);
+  asked[2].resolve({ depth: 3, values: { 1: -1.504 } });
+  await soon();
+  assert.deepEqual([rows(), columns()[2]], [[["S2", t("study.between", { lower: "-4", upper: "+2" }), "-1.50"], ["S6", "-9", ""]], t("study.column.search", { depth: 3 })]);
+  asked[1].resolve({ lower: -1, upper: -1, nodes: 9, isExact: true, hasEnded: true, actions: { 1: exactly(-1), 5: exactly(-9) } });
+  await soon();
+  assert.deepEqual([rows().map(([, exact]) => exact), view.note.textContent], [["-1", "-9"], t("study.all_exact")]);
+  assert.deepEqual(view.valuesTable.children[1].children.map((row) => row.getAttribute("class")), ["best", null]);
+});
+
+test("the slider walks from the start to the last turn", () => {
+  const line = new GameLine(engine.fromText(LATE));
+  line.play(1);
+  line.play(line.game.legal[0]);
+  const view = studied({ line }), { slider } = view;
+  assert.deepEqual([slider.getAttribute("min"), slider.max, slider.value, slider.disabled], ["0", 2, 2, false]);
+  for (const [at, words] of [[1, "S2"], [0, t("study.at_start")]]) {
+    slider.value = String(at);
+    slider.fire("input");
+    assert.deepEqual([view.line.at, slider.value, slider.getAttribute("aria-valuetext")], [at, at, words]);
+  }
+  view.begin(new GameLine(engine.fromText(LATE)));
+  assert.deepEqual([slider.max, slider.disabled], [0, true]);
+});
+
+test("a position of the game that was studied last is shown in that game", () => {
+  const line = new GameLine(engine.fromText(LATE));
+  line.play(1);
+  line.play(line.game.legal[0]);
+  studied({ line });
+  const [first, second] = [line.turns[0].following, line.game];
+  for (const [game, at] of [[first, 1], [second, 2], [engine.fromText(LATE), 0]]) {
+    const view = studied({ game });
+    assert.deepEqual([view.line.at, view.line.turns.length], [at, 2]);
+  }
+  assert.equal(studied({ game: engine.newGame("leyla") }).line.turns.length, 0); // a position of no game
+});
+
 test("a position is read from its text, and a wrong one is named", () => {
   const view = studied();
   assert.equal(view.line.game.text, engine.newGame("layli_goobalay").text);
@@ -586,9 +716,11 @@ test("turns that lose seeds are asked again, and the others are not", async () =
   const values = (game) => { const study = solver.study(game); study.goOn(Infinity); return study.result; };
   const line = new GameLine(engine.fromText(LATE));
   let mistake = null;
+  const worse = new Set();
   while (mistake === null && !line.isOver) {
     const { lower, bounds, best } = values(line.game);
     const wrong = line.turns.length ? line.game.legal.find((action) => bounds[action][0] < lower) : undefined; // the first turn is good
+    if (wrong !== undefined) for (const action of line.game.legal) if (bounds[action][0] < lower) worse.add(action);
     if (wrong !== undefined) mistake = { at: line.turns.length, player: line.game.player, seeds: lower - bounds[wrong][0] };
     line.play(wrong ?? best[0]);
   }
@@ -599,6 +731,22 @@ test("turns that lose seeds are asked again, and the others are not", async () =
   view.retry();
   const ask = t("study.retry_ask", { player: ["South", "North"][mistake.player], turn: turnText(line.turns[mistake.at]), seeds: seedsText(mistake.seeds) });
   assert.deepEqual([view.line.at, view.verdict.textContent], [mistake.at, ask]);
+  const { game } = view.line, turn = (action) => turnText({ player: game.player, action });
+  assert.deepEqual([view.valuesTable.hidden, badges(view), view.note.textContent], [true, [], t("study.hidden")]);
+  const wrong = line.turns[mistake.at].action, right = game.legal.find((action) => !worse.has(action));
+  view.sow(wrong);
+  assert.equal(view.verdict.textContent, t("study.retry_wrong", { turn: turn(wrong), seeds: seedsText(mistake.seeds) }));
+  assert.deepEqual([view.line.at, view.valuesTable.hidden], [mistake.at, true]);
+  view.sow(right);
+  assert.equal(view.verdict.textContent, t("study.retry_right", { turn: turn(right) }));
+  assert.deepEqual([view.line.at, view.valuesTable.hidden, app.said.at(-1)], [mistake.at, false, view.verdict.textContent]);
+  view.retry();
+  assert.equal(view.valuesTable.hidden, true);
+  view.begin(new GameLine(engine.fromText(LATE))); // another game is not asked about
+  assert.deepEqual([view.verdict.textContent, view.valuesTable.hidden], ["", false]);
+  view.sow(1);
+  await soon();
+  assert.equal(view.line.at, 1);
   const good = new GameLine(engine.fromText(LATE));
   good.play(1);
   const other = studied({ line: good });

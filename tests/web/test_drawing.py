@@ -78,6 +78,8 @@ def test_the_page_draws_the_same_scene() -> None:
         for position in some_positions(ruleset, 2, draw):
             legal = [hole_of(ruleset, position.player, action) for action in position.legal_actions]
             options: dict[str, Any] = {"legal": legal, "last": legal[:1]}
+            if draw.random() < 0.5:
+                options["caption"] = "long enough to be shortened " * 5
             if legal:
                 options |= {"values": {str(legal[0]): -3, str(legal[-1]): 0.25}, "arrows": [[legal[0], 1]]}
                 options |= {"hand": [legal[0], 3]}

@@ -129,3 +129,9 @@ def test_the_page_refuses_the_yaml_that_it_cannot_read(tmp_path: Path) -> None:
         (tmp_path / "own.yaml").write_text(text, encoding="utf-8")
         assert rulesets.lookup(tmp_path / "own.yaml")
         assert "key: value" in one["error"], (text, one)
+
+
+@pytest.mark.parametrize("text", ["row_width: 5", '{"row_width": 5,}', ""])
+def test_the_page_names_json_that_cannot_be_read(text: str) -> None:
+    (found,) = on_the_page({"own.json": text})
+    assert "JSON" in found["error"]

@@ -102,11 +102,26 @@ def test_a_match_continues_and_ends_as_in_python() -> None:
                 following = position.next_round() if position.ruleset.match != "single" else None
                 position = following or position
             questions.append(("line", {"text": start, "rounds": rounds, "actions": actions}))
-            wanted.append((position.to_text(), position.is_over))
-    for asked, (text, is_over), theirs in zip(questions, wanted, answers(questions), strict=True):
-        assert theirs["text"] == text, asked
-        assert theirs["isOver"] == is_over
-        assert (theirs["margin"] is None) != is_over
+            margin = records.Replay(position, rounds or "match").margin
+            assert (margin is None) != position.is_over
+            wanted.append({"text": position.to_text(), "isOver": position.is_over, "margin": margin})
+    for asked, ours, theirs in zip(questions, wanted, answers(questions), strict=True):
+        assert theirs == ours, asked
+
+
+def test_debts_count_at_the_end_of_a_match_as_in_python() -> None:
+    questions, margins = [], []
+    for text in (
+        "leyla 4n,4n,0,0,10n,0/0,10n,0,1,1n,0n 2-16 S stall=1 round=2 starter=N debts=2-0",
+        "leyla 0,0,0,0,12s,0/1,8s,0,0,0,1 24-2 S stall=1 round=2 starter=N debts=0-2",
+        "leyla 10s,1,1,0,0,1/0,0,0,0,0,7s 24-4 N stall=1 round=3 debts=0-2",
+    ):
+        for rounds in (1, 2, 3, None):
+            questions.append(("line", {"text": text, "rounds": rounds, "actions": []}))
+            margins.append(records.Replay(Position.from_text(text), rounds or "match").margin)
+        assert margins[-4] != margins[-3] == margins[-1]  # a single round settles no debts
+    for asked, margin, theirs in zip(questions, margins, answers(questions), strict=True):
+        assert theirs["margin"] == margin, asked
 
 
 def test_records_are_read_and_written_as_python_does() -> None:

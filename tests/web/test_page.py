@@ -208,6 +208,7 @@ def test_a_game_that_another_replaced_is_taken_up_again(open_page: Open) -> None
     assert turns_of(reloaded(page))[: len(earlier)] == earlier
 
 
+@pytest.mark.slow
 def test_a_reload_loses_nothing_where_there_is_no_room(open_page: Open) -> None:
     page = open_page()
     page.evaluate(

@@ -697,6 +697,20 @@ test("what is written on an upright board lies where it belongs", () => {
   }
 });
 
+test("the word of an owned hole on an upright board touches neither its hole nor its strip", () => {
+  const leyla = engine.ruleset("leyla"), layout = new UprightLayout(leyla);
+  const game = engine.setUp(leyla, { seeds: Array(12).fill(4), owner: Array.from({ length: 12 }, (_, hole) => ({ 0: 0, 11: 0, 1: 1, 10: 1 })[hole] ?? -1) });
+  const { shapes } = describe(layout, game, {});
+  for (const hole of [0, 1, 10, 11]) {
+    const label = shapes.filter(({ name }) => name === `label-${hole}`), [word] = label, [, { points }] = label;
+    const half = (word.text.length * word.size * 0.56) / 2, ends = points.map(([x]) => x);
+    const [left, right] = [Math.min(word.x - half, ...ends), Math.max(word.x + half, ...ends)];
+    const x = layout.hole(hole)[0], [strip] = layout.strip(hole, 0), isLeft = x < layout.width / 2;
+    const [least, most] = isLeft ? [strip.x + strip.width, x - 38] : [x + 38, strip.x];
+    assert.ok(left > least + 1.9 && right < most - 1.9, `${hole}: ${[least, left, right, most]}`);
+  }
+});
+
 test("an arrow points from hole to hole in every direction", () => {
   const game = engine.newGame("leyla");
   for (const layout of [new Layout(game.ruleset), new UprightLayout(game.ruleset)])

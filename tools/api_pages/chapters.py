@@ -130,7 +130,8 @@ CHAPTERS = {
     ),
     "pictures": Chapter(
         "Pictures",
-        "Images, animations and the events of a turn. [Pictures](../guides/pictures.md) has examples.",
+        "Images, animations, the events of a turn, and links to positions. "
+        "[Pictures](../guides/pictures.md) has examples.",
         {
             "mancala_env.games.pictures": (
                 "save",
@@ -142,6 +143,7 @@ CHAPTERS = {
                 "FfmpegMissing",
             ),
             "mancala_env.render.pixels": ("pixels_of",),
+            "mancala_env.web.address": ("page_address",),
             "mancala_env.engine.timeline": ("Timeline", "Event", "KINDS"),
         },
     ),

@@ -37,9 +37,11 @@ def markdown(doc: str, link: Link, *, skips_summary: bool = False) -> str:
     return "\n\n".join(parts)
 
 
-def summary(doc: str, link: Link) -> str:
-    """Return the first paragraph of a docstring on one line."""
-    return _inline(" ".join(inspect.cleandoc(doc).partition("\n\n")[0].split()), link)
+def items(doc: str, section: str) -> dict[str, str]:
+    """Return the texts of a section's items by name, each on one line; empty if the section is missing."""
+    lines = dict(_sections(inspect.cleandoc(doc))).get(section, [])
+    found = (_ITEM.match(item) for item in _items(lines))
+    return {item[1]: item[2] for item in found if item}
 
 
 def paragraphs(doc: str, link: Link) -> str:

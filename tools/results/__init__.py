@@ -8,6 +8,5 @@
 | `measured` | figures of `make bench`, the cards of the networks and the benchmark |
 | `networks` | the page of the bundled networks and of searches |
 | `pages` | the other pages |
-| `tables` | tables in Markdown |
 | `figures` | the figures that README and the start page quote |
 """

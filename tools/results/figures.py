@@ -4,7 +4,9 @@ A page marks a figure with a comment behind it: ``15.7 million<!-- figure: speed
 """
 
 import gzip
+import json
 import re
+from pathlib import Path
 
 from mancala_env import rulesets, solver
 from mancala_env.evaluation import stored_ladder
@@ -29,6 +31,9 @@ SPEEDS = {
     "connect_four": "PettingZoo connect_four_v3.env(), wrapped",
 }
 """Figures of `make bench` by a short name, for `speed.NAME`."""
+
+MAKE_RUN = ROOT / "docs" / "results" / "make_run.json"
+"""Results of `make run`, one number per seed."""
 
 MARK = re.compile(r"<!-- figure: ([^ ]+) -->")
 _QUOTED = re.compile(
@@ -65,6 +70,20 @@ def figure(name: str) -> str:
     if name == "recorded.games":
         return str(_recorded_games())
     raise LookupError(f"no data file has the figure {name}")
+
+
+def make_run_lines(path: Path = MAKE_RUN) -> str:
+    """Return the results of `make run` as the README shows them: their range over seeds."""
+    stored = json.loads(path.read_text(encoding="utf-8"))
+
+    def ends(name: str, digits: int) -> str:
+        return " to ".join(f"{end:.{digits}f}" for end in (min(stored[name]), max(stored[name])))
+
+    return (
+        f"against random   {ends('random', 0)} % of the games\n"
+        f"against greedy   {ends('greedy', 0)} % of the games\n"
+        f"regret           {ends('regret', 2)} seeds a move, against perfect play\n"
+    )
 
 
 def wrong_figures(text: str) -> list[str]:

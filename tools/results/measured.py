@@ -79,6 +79,7 @@ class SolvedStart(NamedTuple):
         return [action for action, value in self.actions.items() if value == self.value]
 
 
+@cache
 def solved_starts() -> dict[str, SolvedStart]:
     """Return all solved starts: from books, from solved positions, and from `make bench`."""
     benched = {}

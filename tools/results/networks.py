@@ -7,8 +7,8 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from mancala_env._util.package_data import Kind, bundled_file, rulesets_with
+from tools.markdown import table
 from tools.results.measured import FOLDER
-from tools.results.tables import table
 
 _SEARCHES = FOLDER / "searches.json"
 _FORCED = "gabata_3"  # its forced opening decides every round, so it is not in the tables
@@ -19,6 +19,7 @@ _VALUE_HEAD = (
     "regret, seeds per turn",
     "Elo of `value+minimax:6`",
 )
+_SEARCH_HEAD = ("agent", "against", "games", "score", "95 % interval", "mean margin")
 _OPPONENTS = ("greedy", "minimax:4", "minimax:6", "value+minimax:4", "mcts:1000")
 _POLICY_HEAD = ("ruleset", "steps", *(f"`{spec}`" for spec in _OPPONENTS), "Elo", "regret, seeds per turn")
 
@@ -51,20 +52,18 @@ def bundled_agents() -> dict[str, str]:
     searches = json.loads(_SEARCHES.read_text(encoding="utf-8"))
     return {
         "forced": _FORCED,
-        "value": table(_VALUE_HEAD, [_value_row(*found) for found in value.items()]),
+        "value": table(_VALUE_HEAD, [_value_row(*found) for found in value.items()], _VALUE_HEAD[1:]),
         "value_made": _made(value),
         "value_interval": _half_intervals(card.elo["value+minimax:6"] for card in value.values()),
         "value_forced": " to ".join(
             _mean(forced_value.regret[spec]) for spec in ("minimax:4", "value+minimax:4")
         ),
-        "policy": table(_POLICY_HEAD, [_policy_row(*found) for found in policy.items()]),
+        "policy": table(_POLICY_HEAD, [_policy_row(*found) for found in policy.items()], _POLICY_HEAD[1:]),
         "policy_made": _made(policy),
         "policy_interval": _half_intervals(card.elo["trained"] for card in policy.values()),
         "policy_forced": _mean(forced_policy.regret["trained"]),
         "more": f"{min(more)} to {max(more)}",
-        "searches": table(
-            ("agent", "against", "games", "score", "95 % interval", "mean margin"), _search_rows(searches), 2
-        ),
+        "searches": table(_SEARCH_HEAD, _search_rows(searches), _SEARCH_HEAD[2:]),
         "searches_ruleset": searches["ruleset"],
         "searches_date": searches["date"],
         "searches_command": searches["command"],

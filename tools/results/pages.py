@@ -13,11 +13,11 @@ from mancala_env.benchmark.summary import BenchmarkSummary
 from mancala_env.evaluation import Ladder, stored_ladder
 from mancala_env.evaluation.ladder import STORED
 from mancala_env.solver import rulesets_with_positions
+from tools.markdown import table
 from tools.results.measured import ROOT, SolvedStart, card_ratings, newest_speeds, solved_starts
 from tools.results.networks import bundled_agents
 from tools.results.regrets import AGENTS, BY_KIND, measured_in_words, stored_regrets
 from tools.results.regrets import COMMAND as MEASURE
-from tools.results.tables import table
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
 COMMAND = "python -m tools.results"
@@ -114,8 +114,8 @@ def leaderboard() -> dict[str, str]:
     return {
         "shown": rulesets.lookup(_SHOWN).title,
         "glance": _glance(ladders[_SHOWN], stored["rulesets"][_SHOWN]),
-        "elo": table(("ruleset", "openings", *QUICK), rows, 2),
-        "networks": table(("ruleset", *NETWORKS), _network_rows()),
+        "elo": table(("ruleset", "openings", *QUICK), rows, QUICK),
+        "networks": table(("ruleset", *NETWORKS), _network_rows(), NETWORKS),
         "perfect": _perfect(slow),
         "traps": _traps(slow),
         "seeds": str(len(stored["seeds"])),
@@ -134,7 +134,7 @@ def _glance(ladder: Ladder, regrets: dict[str, dict[str, float]]) -> str:
     for spec, elo in sorted(elos.items(), key=lambda found: -found[1]):
         mean = regrets[spec]["mean"] if spec in regrets else 0.0 if spec in SLOW else None
         rows.append([f"`{spec}`", f"{elo:z.0f}", "" if mean is None else f"{mean:.2f}"])
-    return table(("agent", "Elo", "mean regret"), rows)
+    return table(("agent", "Elo", "mean regret"), rows, ("Elo", "mean regret"))
 
 
 def _ladder_row(name: str, ladder: Ladder) -> list[str]:
@@ -166,7 +166,7 @@ def _perfect(ladders: dict[str, Ladder]) -> str:
             cells += [_elo(ladder, spec), f"{share:.1%}".replace("%", " %")]
         rows.append(cells)
     heads = [head for spec in SLOW for head in (f"`{spec}`: Elo", "score")]
-    return table(("ruleset", "games", *heads), rows)
+    return table(("ruleset", "games", *heads), rows, ("games", *heads))
 
 
 def _pairs(ladder: Ladder, spec: str) -> np.ndarray:
@@ -183,12 +183,14 @@ def _traps(ladders: dict[str, Ladder]) -> str:
     for name, ladder in ladders.items():
         elo, low, high = ladder.ratings().difference(*reversed(SLOW))
         rows.append([f"`{name}`", f"{elo:+z.0f} ({low:z.0f} to {high:z.0f})"])
-    return table(("ruleset", "Elo, with 95 % interval"), rows)
+    head = ("ruleset", "Elo, with 95 % interval")
+    return table(head, rows, head[1:])
 
 
 def _regret_tables(stored: dict[str, dict[str, dict[str, float]]]) -> dict[str, str]:
     """Return the table of agents without a network, and that of agents with one."""
     networks = [spec for specs in BY_KIND.values() for spec in specs]
+    numbers = ("positions", *networks)
     plain, with_network = [], []
     for name, found in stored.items():
         plain.append([f"`{name}`", *(f"{found[spec]['mean']:.2f}" for spec in AGENTS)])
@@ -196,8 +198,8 @@ def _regret_tables(stored: dict[str, dict[str, dict[str, float]]]) -> dict[str, 
             means = (f"{found[spec]['mean']:.2f}" for spec in networks)
             with_network.append([f"`{name}`", f"{found[networks[0]]['positions']}", *means])
     return {
-        "regret": table(("ruleset", *AGENTS), plain),
-        "regret_of_networks": table(("ruleset", "positions", *networks), with_network),
+        "regret": table(("ruleset", *AGENTS), plain, AGENTS),
+        "regret_of_networks": table(("ruleset", *numbers), with_network, numbers),
     }
 
 
@@ -212,10 +214,10 @@ def solved() -> dict[str, str]:
     ]
     head = ("ruleset", "value", "best first actions", "all first actions", "million nodes")
     return {
-        "starts": table(head, [_start_row(*found) for found in starts.items()]),
+        "starts": table(head, [_start_row(*found) for found in starts.items()], head[1:]),
         "measured": _bench(),
         "unsolved": ", ".join(f"`{name}`" for name in rulesets.names() if name not in starts),
-        "positions": table(("ruleset", *phases), counts),
+        "positions": table(("ruleset", *phases), counts, phases),
     }
 
 
@@ -242,14 +244,14 @@ def speed() -> dict[str, str]:
     values, parts, times = newest_speeds().values, [], []
     for title, rows in _SPEEDS.items():
         cells = [(what, rounded(values[figure]), unit) for what, figure, unit in rows]
-        parts.append(f"## {title}\n\n{table(('what', 'speed', 'unit'), cells)}")
+        parts.append(f"## {title}\n\n{table(('what', 'speed', 'unit'), cells, ('speed', 'unit'))}")
     for name in solved_starts():
         alone = [value for figure, value in values.items() if figure.startswith(f"{name} opening: proc")]
         every = values.get(f"{name} opening, every action: processor time")
         if alone and every is not None:
             times.append([f"`{name}`", f"{alone[0]:.1f}", f"{every:.1f}"])
     head = ("ruleset", "value", "every first action")
-    return {"measured": _bench(), "speeds": "\n\n".join(parts), "times": table(head, times)}
+    return {"measured": _bench(), "speeds": "\n\n".join(parts), "times": table(head, times, head[1:])}
 
 
 def benchmark() -> dict[str, str]:
@@ -273,7 +275,7 @@ def benchmark() -> dict[str, str]:
         "ruleset": _SHOWN,
         "first": days[0],
         "last": days[-1],
-        "table": table(head, rows, 2),
+        "table": table(head, rows, head[2:]),
         "machines": "; ".join(sorted({line["machine"] for line in lines if "machine" in line})),
     }
 

@@ -31,6 +31,7 @@ from mancala_env.training.config import CONFIGS, InvalidConfig, TrainConfig, rea
 from mancala_env.training.run import check_agents, train_or_resume
 from mancala_env.training.run_folder import RunFolder, git_revision, write_atomically
 from mancala_env.training.run_report import report
+from tools import markdown
 
 # Required keys of a result.
 _FIGURES = (
@@ -172,9 +173,8 @@ def table(found: list[dict[str, Any]]) -> str:
         "mean regret (seeds a move)",
         "revision",
     ]
-    return markdown(
-        headings, [_row([each for each in found if each["config"] == name]) for name in _names(found)]
-    )
+    rows = [_row([each for each in found if each["config"] == name]) for name in _names(found)]
+    return f"{markdown.table(headings, rows)}\n"
 
 
 def read_figures(path: Path) -> list[dict[str, Any]]:
@@ -230,12 +230,6 @@ def _row(runs: list[dict[str, Any]]) -> list[str]:
 
 def _mean_cell(values: list[float], form: str) -> str:
     return f"{form.format(fmean(values))} ({', '.join(map(form.format, values))})"
-
-
-def markdown(headings: list[str], rows: list[list[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def rate_cell(match: dict[str, Any]) -> str:

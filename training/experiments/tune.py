@@ -27,7 +27,8 @@ from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training.config import InvalidConfig, TrainConfig, read_config
 from mancala_env.training.run import check_agents, train_or_resume
 from mancala_env.training.run_folder import FINAL, git_revision, write_atomically
-from training.experiments.figures import markdown, options, rate_cell, regret_cell
+from tools import markdown
+from training.experiments.figures import options, rate_cell, regret_cell
 
 SEARCHES = ("minimax:4", "minimax:6")
 GAMES = 1000
@@ -159,7 +160,8 @@ class Tuning:
                     ", ".join(regret_cell(run["regret"]) for run in runs),
                 ]
             )
-        return markdown(["change", "steps", "Elo", *SEARCHES, "mean regret (seeds a move)"], rows)
+        headings = ["change", "steps", "Elo", *SEARCHES, "mean regret (seeds a move)"]
+        return f"{markdown.table(headings, rows)}\n"
 
 
 def _figures(found: Evaluation, spec: str) -> dict[str, Any]:

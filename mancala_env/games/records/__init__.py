@@ -30,7 +30,7 @@ from mancala_env.games.records.replay import (
     Step,
     values_comment,
 )
-from mancala_env.games.records.writer import check_appendable, dials_of, games_text, write_games
+from mancala_env.games.records.writer import check_appendable, games_text, options_of, write_games
 
 __all__ = [
     "MAX_COMMENTS",
@@ -45,8 +45,8 @@ __all__ = [
     "Replay",
     "Step",
     "check_appendable",
-    "dials_of",
     "games_text",
+    "options_of",
     "parse_games",
     "read_games",
     "recordable",

@@ -32,7 +32,7 @@ def _headers(record: GameRecord, game: Replay) -> Iterator[tuple[str, str]]:
     ruleset, outcome = record.ruleset, game.outcome(record.resigned)
     known = ruleset_named(ruleset.name)
     yield "Ruleset", ruleset.name
-    yield "Dials", " ".join(dials_of(ruleset))
+    yield "Dials", " ".join(options_of(ruleset))
     for word in ("title", "region", "source"):
         if getattr(ruleset, word) != getattr(known, word):
             yield word.title(), getattr(ruleset, word)
@@ -72,7 +72,7 @@ def _escaped(text: str, closing: str) -> str:
     return text.replace("\\", "\\\\").replace(closing, "\\" + closing)
 
 
-def dials_of(ruleset: Ruleset, *, stored: bool = False) -> list[str]:
+def options_of(ruleset: Ruleset, *, stored: bool = False) -> list[str]:
     """Write rule options for a record or a link: `row_width=6`, `captures_last=yes`.
 
     With `stored` only :attr:`~mancala_env.rulesets.Ruleset.stored_options` are written.
