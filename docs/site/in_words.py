@@ -6,6 +6,7 @@ from mancala_env import Ruleset
 from mancala_env.engine.state import PLAYERS
 from mancala_env.engine.timeline import Timeline
 from mancala_env.render.motion import sentence, turn_name
+from mancala_env.rulesets.in_words import ENDS, side_of_four
 from tools.markdown import table
 
 
@@ -23,7 +24,7 @@ def rules_in_short(ruleset: Ruleset) -> str:
         "Relay": (_relay(ruleset), "#3-a-turn"),
         "Capture": _landing(ruleset),
         "Ransom": _ransom(ruleset),
-        "End of a round": (f"A round ends {_ENDS[ruleset.round_end]}.", "#4-end-of-a-round"),
+        "End of a round": (f"A round ends {ENDS[ruleset.round_end]}.", "#4-end-of-a-round"),
         "Next round": _MATCHES[ruleset.match],
         "Opening": _OPENINGS[ruleset.opening],
     }
@@ -32,11 +33,6 @@ def rules_in_short(ruleset: Ruleset) -> str:
 
 
 _NOTHING = ("", "")
-_ENDS = {
-    "mover_stuck": "when the player to move cannot sow",
-    "either_stuck": "as soon as either player cannot sow",
-    "both_stuck": "when neither player can sow; a player who cannot sow passes",
-}
 _MATCHES = {
     "single": ("The game is one round.", "#9-decisions-in-one-list"),
     "mirror": (
@@ -66,11 +62,7 @@ def _relay(ruleset: Ruleset) -> str:
     )
     if ruleset.landing == "uur":
         return said
-    return f"{said} A fourth seed on {_side(ruleset)} side captures instead."
-
-
-def _side(ruleset: Ruleset) -> str:
-    return "the opponent's" if ruleset.owns_on == "opponent" else "either"
+    return f"{said} A fourth seed on {side_of_four(ruleset)} side captures instead."
 
 
 def _landing(ruleset: Ruleset) -> tuple[str, str]:
@@ -87,7 +79,8 @@ def _landing(ruleset: Ruleset) -> tuple[str, str]:
             "one.",
             "#a-leyla-capture",
         )
-    said = f"A last seed that is the fourth in a hole on {_side(ruleset)} side makes it the mover's *weg*."
+    side = side_of_four(ruleset)
+    said = f"A last seed that is the fourth in a hole on {side} side makes it the mover's *weg*."
     return said, "#a-weg"
 
 

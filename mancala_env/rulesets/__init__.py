@@ -6,6 +6,7 @@ train on and solve your own ruleset like those of the catalogue. :func:`lookup` 
 | module | content |
 |---|---|
 | `requirements` | rule options that need values of other rule options |
+| `in_words` | the rules of a ruleset in plain words |
 | `plain_yaml` | the reader of YAML files, for rulesets and training settings |
 """
 

@@ -20,6 +20,7 @@ Seeds that are already in stores are excluded. Seeds in owned holes are included
 | `book` | opening books |
 | `position_sets` | solved positions to measure agents against |
 | `position_sampling` | positions sampled from rounds; the solved positions of a ruleset of your own |
+| `fresh_positions` | positions of random rule options; positions held out for evaluation |
 """
 
 from mancala_env.solver.exact import (

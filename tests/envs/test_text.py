@@ -1,0 +1,307 @@
+"""Tasks for language models: prompts, replies, exact rewards, splits and seeds."""
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+from error_checks import raises
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mancala_env import Position, Ruleset, agents
+from mancala_env.envs import prompts, text, text_round
+from mancala_env.errors import IllegalMove, InvalidArgument
+from mancala_env.evaluation import measure_regret
+from mancala_env.rulesets import CHOICES, names
+from mancala_env.rulesets.in_words import rules_in_words
+from mancala_env.rulesets.requirements import broken_requirement
+from mancala_env.solver.fresh_positions import draw_position, fresh_ruleset, is_held_out
+
+START = Position("leyla")
+ONE_HOLE = [
+    "Answer: 3", "answer: S3", "Answer: s3.", "**Answer:** S3", "**Answer: 3**", "Answer: hole 3",
+    "Answer = 3", "The answer is 3", "<answer>3</answer>", "<answer>S3</answer> done", r"so \boxed{3}",
+    r"$\boxed{\text{S3}}$", "3", " S3\n", "Answer: 1\nNo.\nAnswer: 3", "<think>Answer: 5</think>Answer: 3",
+    "Answer:\n3", "Answer: `S3`", "ANSWER: [3]", "Answer: 03", "Answer: 3 (it captures 4 seeds)",
+    "Final answer: S3\n\nI sow 4 seeds.",
+]  # fmt: skip
+NO_HOLE = [
+    "", "I pass", "Answer:", "Answer: none", "Answer: 1 or 3", "Answer: 1, 2, 3", "Answer: S1/S3",
+    "Answer: 3.5", "Answer: -3", "Answer: three", "Answer: <hole>", "Answer: 3\nAnswer: I do not know",
+    "<think>Answer: 3", "Sow hole 3, it is the best hole of all", "Answer: 1 2 3", "Answer: 1-6",
+    "Answer: 1 and 3", r"\boxed{}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("reply", ONE_HOLE)
+def test_tolerant_replies_name_hole_3(reply: str) -> None:
+    assert prompts.score_move(START, reply, dict.fromkeys(range(6), 0)) == (0.0, "S3", 0, "")
+
+
+@pytest.mark.parametrize("reply", NO_HOLE)
+def test_other_replies_are_invalid(reply: str) -> None:
+    score = prompts.score_move(START, reply, dict.fromkeys(range(6), 0))
+    assert score.reward == prompts.INVALID_REWARD
+    assert score.error
+
+
+def test_error_of_a_reply_has_its_answer() -> None:
+    with raises(InvalidArgument, "maybe"):
+        prompts.parse_move("Answer: maybe")
+    with raises(InvalidArgument, "rather not say"):
+        prompts.parse_move("I would rather not say")
+    with raises(InvalidArgument, "7"):
+        prompts.parse_move(7)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [("Answer: N3", "not in your row"), ("Answer: 7", "not in your row"), ("Answer: 0", "not in your row")],
+)
+def test_illegal_hole_says_why(reply: str, why: str) -> None:
+    score = prompts.score_move(START, reply, {})
+    assert score.reward == prompts.INVALID_REWARD
+    assert why in score.error
+    assert "S6" in score.error
+
+
+def test_empty_hole_says_why() -> None:
+    position = START.copy()
+    position.play(0)
+    empty = next(a for a in range(6) if a not in position.legal_actions)
+    assert position.why_illegal(empty) in prompts.score_move(position, f"Answer: N{empty + 1}", {}).error
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["Answer: N2 5 0", "answer: N2, 5, 0", "Answer: hole=N2 laps=5 captured=0",
+     "**Answer:** hole N2, laps 5, captured 0", r"\boxed{N2 5 0}", "N2 5 0"],
+)  # fmt: skip
+def test_tolerant_sowing(reply: str) -> None:
+    assert prompts.parse_sowing(reply) == "N2 5 0"
+
+
+@pytest.mark.parametrize(
+    "reply", ["Answer: N2", "Answer: N2 5", "Answer: 2 5 0", "Answer: N2 5 0 or N3 4 0", "x"]
+)
+def test_other_sowing_is_invalid(reply: str) -> None:
+    with raises(InvalidArgument, reply.removeprefix("Answer: ")):
+        prompts.parse_sowing(reply)
+
+
+@given(st.text(max_size=300) | st.text("Answer: 123SN<>{}*\\boxed\n.,", max_size=80))
+def test_any_text_gets_a_reward_in_range(reply: str) -> None:
+    score = prompts.score_move(START, reply, {a: a for a in range(6)})
+    assert score.reward is not None
+    assert -1 <= score.reward <= 0
+    assert bool(score.error) == (score.regret is None)
+
+
+def _all_rulesets() -> list[Ruleset]:
+    found = []
+    for values in itertools.product(*CHOICES.values()):
+        options = dict(zip(CHOICES, values, strict=True))
+        if options["match"] == "single" and broken_requirement({**Ruleset().options, **options}) is None:
+            found.append(Ruleset(**options))
+    return found
+
+
+def test_rules_have_at_most_200_words_and_differ_where_rules_differ() -> None:
+    texts: dict[str, Ruleset] = {}
+    for ruleset in _all_rulesets():
+        words = rules_in_words(ruleset)
+        assert len(words.split()) <= 200, (len(words.split()), ruleset.options)
+        other = texts.setdefault(words, ruleset)
+        differs = {k for k, v in ruleset.options.items() if other.options[k] != v}
+        # Where holes are drawn is no rule, and the opening of Gabata 3 is over before the first question.
+        assert differs <= {"direction", "opening"}, differs
+    assert len(texts) > 20
+
+
+def test_prompt_has_every_hole_store_and_owner() -> None:
+    task = text.make_task("move", 3)
+    position = task.position
+    for hole, seeds in enumerate(position.seeds.tolist()):
+        name = f"{'SN'[hole // position.ruleset.row_width]}{hole % position.ruleset.row_width + 1}={seeds}"
+        assert name in task.prompt
+    assert task.prompt.count("(owned by ") == (position.owner >= 0).sum()
+    assert f"South {position.stores[0]}, North {position.stores[1]}" in task.prompt
+    shown = prompts.prompt_of(position, "Which?", show_legal=True)
+    assert (
+        "Legal holes: " + ", ".join(prompts.hole_name(position, a) for a in position.legal_actions) in shown
+    )
+    assert "Legal holes" not in task.prompt
+
+
+def test_reward_of_each_move_is_minus_its_exact_regret() -> None:
+    for seed in range(8):
+        task = text.make_task("move", seed)
+        best = max(task.values.values())
+        for action in range(task.position.ruleset.row_width):
+            score = task.score(f"Answer: {action + 1}")
+            if action in task.values:
+                assert score.regret == best - task.values[action]
+                assert score.reward == -score.regret / (2 * task.position.ruleset.total_seeds)
+            else:
+                assert score.reward == -1.0
+                assert score.error
+        assert task.score(f"Answer: {task.solution}").reward == 0.0
+
+
+def test_sowing_is_what_the_engine_plays() -> None:
+    for level, seed in itertools.product(range(1, 6), range(4)):
+        task = text.make_task("sow", seed, level=level)
+        hole = task.question.split(" sows ")[1].split(".")[0]
+        turn = task.position.copy().play(int(hole[1:]) - 1)
+        end, laps, captured = task.solution.split()
+        assert (int(laps), int(captured)) == (turn.laps, turn.captured)
+        assert end[0] in "SN"
+        low, high = text._LAPS[level - 1]
+        assert low <= turn.laps <= high
+        assert task.score(f"Answer: {task.solution}").reward == 0.0
+        assert task.score(f"Answer: {end} {turn.laps + 1} {captured}").reward == -1.0
+
+
+def test_last_hole_of_a_turn_by_a_second_implementation() -> None:
+    """Sow by hand: a lap is a handful, so its last hole follows from seeds alone."""
+    for seed in range(30):
+        task = text.make_task("sow", seed, level=1)
+        position = task.position
+        start = task.question.split(" sows ")[1].split(".")[0]
+        hole = int(start[1:]) - 1 + (position.ruleset.row_width if start[0] == "N" else 0)
+        end = (hole + int(position.seeds[hole])) % position.ruleset.num_holes
+        row, number = divmod(end, position.ruleset.row_width)
+        assert task.solution.split()[0] == f"{'SN'[row]}{number + 1}"
+
+
+@pytest.mark.parametrize("kind", ["sow", "move"])
+def test_tasks_are_deterministic_by_seed_and_differ_between_seeds(kind: text.Kind) -> None:
+    first = [text.make_task(kind, seed) for seed in range(6)]
+    assert text.hash_of(first) == text.hash_of(
+        reversed([text.make_task(kind, s) for s in reversed(range(6))])
+    )
+    assert len({task.prompt for task in first}) == 6
+
+
+def test_splits_are_disjoint() -> None:
+    for split, held_out in (("evaluation", True), ("training", False)):
+        for seed in range(10):
+            for kind in ("move", "sow"):
+                assert is_held_out(text.make_task(kind, seed, split=split).position) is held_out  # type: ignore[arg-type]
+            position = text.Round(seed, split=split, level=None).position  # type: ignore[arg-type]
+            assert is_held_out(position) is held_out
+
+
+def test_a_quarter_is_held_out_and_mirrored_boards_share_their_split() -> None:
+    rng, held_out = random.Random(1), []
+    for _ in range(400):
+        ruleset = fresh_ruleset(rng)
+        position = draw_position(rng, ruleset, "all")
+        if position is None:
+            continue
+        held_out.append(is_held_out(position))
+        options = {**ruleset.options, "name": "mirrored"}
+        options["direction"] = "clockwise" if ruleset.direction == "anticlockwise" else "anticlockwise"
+        mirrored = Position.from_games(Ruleset(**options), position.games)
+        assert is_held_out(mirrored) is held_out[-1]
+    assert 0.15 < np.mean(held_out) < 0.35
+
+
+def test_catalogue_ruleset_and_unknown_arguments() -> None:
+    assert text.make_task("sow", 1, "gabata_i").position.ruleset.name == "gabata_i"
+    for name in names():
+        assert text.make_task("sow", 1, name, level=1).position.ruleset.name == name
+    with raises(InvalidArgument, "solve"):
+        text.make_task("solve", 1)  # type: ignore[arg-type]
+    with raises(InvalidArgument, "-1"):
+        text.make_task("sow", -1)
+    with raises(InvalidArgument, "6"):
+        text.make_task("sow", 1, level=6)
+    with raises(InvalidArgument, "test"):
+        text.make_task("sow", 1, split="test")  # type: ignore[arg-type]
+    with raises(InvalidArgument, "9"):
+        text.Round(1, level=9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sow", "move"])
+def test_fixed_tasks_have_their_hash(kind: text.Kind) -> None:
+    assert len(text.fixed_tasks(kind)) == text.FIXED_SIZE
+
+
+def test_fixed_tasks_with_another_hash_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "FIXED_SIZE", 2)
+    with raises(InvalidArgument, text.FIXED_HASHES["sow"]):
+        text.fixed_tasks("sow")
+
+
+def test_regret_of_an_agent_by_text_is_that_of_the_regret_tables() -> None:
+    agent = agents.make("greedy", "leyla", seed=1)
+    scores = [task.score(f"Answer: {agent.choose(task.position) + 1}") for task in text.solved_tasks("leyla")]
+    measured = measure_regret(agents.make("greedy", "leyla", seed=1), "leyla").overall
+    assert np.mean([score.regret for score in scores]) == pytest.approx(measured.mean_regret)
+
+
+def _play(game: text.Round, choose: str = "first") -> list[prompts.Score]:
+    scores = []
+    while not game.is_over:
+        scores.append(game.step(f"Answer: {game.position.legal_actions[0] + 1}"))
+    return scores
+
+
+def test_round_against_an_agent_ends_with_the_count() -> None:
+    for seed in range(6):
+        game = text.Round(seed, level=2)
+        assert game.position.player == game.player
+        assert _play(game)
+        south, north = game.position.counts
+        assert game.rewards == ((south - north) / (south + north), (north - south) / (south + north))
+        assert game.reward == game.rewards[game.player]
+        assert game.forfeit is None
+
+
+def test_round_is_deterministic_by_seed() -> None:
+    first, second = (text.Round(5, level=1) for _ in range(2))
+    assert first.prompt == second.prompt
+    assert _play(first) == _play(second)
+    assert first.rewards == second.rewards
+
+
+def test_perfect_replies_to_a_perfect_opponent_keep_the_value() -> None:
+    game = text.Round(2, level=8)
+    while not game.is_over:
+        best = agents.make("perfect", game.position.ruleset).choose(game.position)
+        assert game.step(f"Answer: {best + 1}").regret == 0
+
+
+def test_self_play_asks_both_players_in_turn() -> None:
+    game = text.Round(1, level=None)
+    asked = []
+    while not game.is_over:
+        asked.append(game.player)
+        assert f"You are {('South', 'North')[game.player]}." in game.prompt
+        game.step(f"Answer: {game.position.legal_actions[-1] + 1}")
+    assert set(asked) == {0, 1}
+
+
+def test_update_tells_the_turns_of_the_opponent() -> None:
+    game = text.Round(3, level=1)
+    before = game.position.copy()
+    game.step(f"Answer: {before.legal_actions[0] + 1}")
+    assert " sows " in game.update
+    assert "Rules" in game.prompt
+    assert "Rules" not in game.update
+
+
+def test_step_after_the_end_is_refused() -> None:
+    game = text.Round(3, level=1)
+    game.step("no")
+    with raises(IllegalMove, "Answer: 2"):
+        game.step("Answer: 2")
+
+
+def test_rounds_that_are_too_short_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_round, "draw_position", lambda *_, **__: None)
+    with raises(InvalidArgument, "leyla"):
+        text.Round(1, "leyla")
