@@ -30,7 +30,10 @@ from mancala_env.solver.fresh_positions import Split, draw_position, fresh_rules
 
 Kind = Literal["sow", "move"]
 FIXED_SIZE = 200
-FIXED_HASHES = {"sow": "", "move": ""}
+FIXED_HASHES = {
+    "sow": "283efd98dd8f8ddbad45c2eeca2b6eda2aab793789a645b4be56f110a95960f2",
+    "move": "051096eb1b3d1840bf5eaf65b4bc87a433be5c15670e5da2cc4f0c1b4f7bbb1f",
+}
 """Hash of the fixed tasks of each kind; a change of prompts, tasks or values changes it."""
 # Limits in nodes give the same tasks on every machine.
 _MOST_NODES = 200_000

@@ -29,8 +29,8 @@ def rules_in_words(ruleset: Ruleset) -> str:
     width = ruleset.row_width
     lines = [
         f"South has holes S1 to S{width}, North N1 to N{width}. S1 faces N{width}, and so on.",
-        "Turn: choose a free hole with seeds in your row, lift all its seeds and sow one into each next hole: "
-        f"S1 to S{width}, N1 to N{width}, S1 again, skipping none. This is one lap.",
+        "Turn: choose a free (not owned) hole with seeds in your row, lift all its seeds and sow one into "
+        f"each next hole: S1 to S{width}, N1 to N{width}, S1 again, skipping none. This is a lap.",
         *_landing(ruleset),
         f"The round ends {ENDS[ruleset.round_end]}. It also ends if a turn never stops, or after "
         f"{STALL_LIMIT} turns without a change in the number of seeds in free holes. Players count their "
@@ -50,17 +50,15 @@ def _landing(ruleset: Ruleset) -> list[str]:
         return [
             relay,
             "If it ends in an empty free hole, the turn ends. If this hole is in your row, look at the "
-            "facing hole. With three seeds, one of them moves over, and you own both holes, two seeds each. "
-            f"With any other number, you capture these seeds, {taken}, into your store. With none, nothing "
-            "happens.",
-            "Owned holes are never chosen. A lap that ends in one ends the turn.",
+            "facing hole. With three seeds, one of them moves over, and you own both holes. With any other "
+            f"number, you capture these seeds, {taken}, into your store; with none, nothing.",
+            "A lap that ends in an owned hole ends the turn.",
         ]
     gain = "own this hole and the facing one" if ruleset.landing == "pair" else "own this hole"
     empty = "one" if ruleset.ransoms_empty else "nothing"
     return [
         f"{relay} Exception: if the last seed is the fourth in a free hole of {side_of_four(ruleset)} row, "
-        f"you {gain}, the seeds stay, and the turn ends.",
-        "If it ends in an empty free hole or your owned hole, the turn ends. In the opponent's owned hole the "
-        "turn ends, too, and two seeds from it, the last one included, go to your store; "
-        f"{empty} if it was empty before. Owned holes are never chosen.",
+        f"you {gain}, seeds stay, and the turn ends.",
+        "If it ends in an empty free hole or your owned hole, the turn ends. In the opponent's owned hole it "
+        f"ends, too, and two seeds from there go to your store; {empty} if it was empty before.",
     ]

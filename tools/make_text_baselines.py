@@ -1,0 +1,145 @@
+"""Measure the baselines of the text tasks: ``python -m tools.make_text_baselines``.
+
+Bots that need no model answer the fixed tasks, the bundled solved positions of two rulesets, and rounds. The
+results go to the leaderboard file, docs/results/text_leaderboard.json, and to the table in
+docs/results/text_leaderboard.md. Entries of others in the file are kept.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from mancala_env import agents
+from mancala_env._util.command_line import Parser
+from mancala_env._util.files import write_whole
+from mancala_env.envs import text
+from mancala_env.games.position import Position
+from mancala_env.version import __version__
+from tools.markdown import table
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "results"
+FILE, PAGE = FOLDER / "text_leaderboard.json", FOLDER / "text_leaderboard.md"
+CATALOGUE = ("layli_goobalay", "leyla")
+"""Rulesets whose bundled solved positions are tasks "move", for the comparison with the regret tables."""
+OPPONENTS = (1, 3, 5)
+"""Levels of the opponents in rounds."""
+Bot = Callable[[Position], str]
+"""Replies to the question for a move in a position."""
+_TITLE = """# Text leaderboard
+
+Results of the [text tasks for language models](../guides/language_models.md). `python -m tools.make_text_baselines`
+makes this page and the entries of the bots from `text_leaderboard.json`; your own entry is added there.
+
+Regret is in seeds per valid move. Rewards count invalid replies as -1. A round's reward is the final lead over all
+seeds, from -1 to 1.
+"""
+
+
+def bots(seed: int = 1) -> dict[str, Bot]:
+    """Return the bots by name; `trained` answers only where a trained network is bundled."""
+
+    def of_agent(spec: str) -> Bot:
+        made: dict[str, agents.Agent] = {}
+
+        def reply(position: Position) -> str:
+            ruleset = position.ruleset
+            if ruleset.name not in made:
+                made[ruleset.name] = agents.make(spec, ruleset, seed=seed, num_threads=1)
+            return f"Answer: {made[ruleset.name].choose(position) + 1}"
+
+        return reply
+
+    played = {spec: of_agent(spec) for spec in ("random", "greedy", "trained", "perfect")}
+    return {**played, "hole 1": lambda _: "Answer: 1", "parser breaker": lambda _: "Answer: 1, 2 or 3"}
+
+
+def summary(scores: Iterable[text.Score]) -> dict[str, Any]:
+    """Return the mean reward, the mean regret of valid replies and the share of invalid ones."""
+    scores = list(scores)
+    regrets = [score.regret for score in scores if score.regret is not None]
+    return {
+        "tasks": len(scores),
+        "reward": round(sum(score.reward or 0.0 for score in scores) / len(scores), 4),
+        "regret": round(sum(regrets) / len(regrets), 3) if regrets else None,
+        "invalid": round(sum(bool(score.error) for score in scores) / len(scores), 4),
+    }
+
+
+def play(bot: Bot, level: int, num_rounds: int) -> dict[str, Any]:
+    """Return the mean reward of a bot's rounds, and the share of rounds it forfeits."""
+    rewards, forfeits = [], 0
+    for seed in range(num_rounds):
+        game = text.Round(seed, level=level)
+        while not game.is_over:
+            game.step(bot(game.position))
+        rewards.append(game.reward)
+        forfeits += game.forfeit is not None
+    mean = round(sum(rewards) / num_rounds, 4)
+    return {"tasks": num_rounds, "reward": mean, "regret": None, "invalid": round(forfeits / num_rounds, 4)}
+
+
+def measure(names: Iterable[str], num_rounds: int) -> list[dict[str, Any]]:
+    """Return the entries of bots for the leaderboard."""
+    moves, solved = text.fixed_tasks("move"), {name: text.solved_tasks(name) for name in CATALOGUE}
+    sowing = text.fixed_tasks("sow")
+    entries = []
+    for name in names:
+        bot = bots()[name]
+        results = {}
+        if name != "trained":  # networks are bundled for rulesets of the catalogue only
+            results["move"] = summary(task.score(bot(task.position)) for task in moves)
+            for level in OPPONENTS:
+                results[f"play:{level}"] = play(bot, level, num_rounds)
+        for ruleset, tasks in solved.items():
+            results[f"move:{ruleset}"] = summary(task.score(bot(task.position)) for task in tasks)
+        if name == "perfect":
+            results["sow"] = summary(task.score(f"Answer: {task.solution}") for task in sowing)
+        if name in ("hole 1", "parser breaker"):
+            reply = "Answer: S1 1 0" if name == "hole 1" else bot(sowing[0].position)
+            results["sow"] = summary(task.score(reply) for task in sowing)
+        print(name, results, flush=True)
+        entries.append({"name": name, "kind": "bot", "version": __version__, "results": results})
+    return entries
+
+
+def page(board: dict[str, Any]) -> str:
+    """Return the page of the leaderboard file."""
+    columns = sorted({name for entry in board["entries"] for name in entry["results"]})
+    parts = [_TITLE]
+    for column in columns:
+        answered = [entry for entry in board["entries"] if column in entry["results"]]
+        rows = [(entry["name"], entry["results"][column]) for entry in answered]
+        rows.sort(key=lambda row: -row[1]["reward"])
+        cells = [
+            (f"`{name}`", f"{r['reward']:.3f}", "" if r["regret"] is None else f"{r['regret']:.2f}",
+             f"{100 * r['invalid']:.0f} %", str(r["tasks"]))
+            for name, r in rows
+        ]  # fmt: skip
+        head = ("entry", "reward", "regret", "invalid", "tasks")
+        parts.append(f"## {column}\n\n{table(head, cells, head[1:])}\n")
+    return "\n".join(parts)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    parser = Parser("python -m tools.make_text_baselines", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=40, help="number of rounds against each opponent")
+    parser.add_argument(
+        "--page-only", action="store_true", help="write the page from the file; measure nothing"
+    )
+    options = parser.parse_args(arguments)
+    board = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {"format": 1, "entries": []}
+    if not options.page_only:
+        measured = measure(bots(), options.rounds)
+        board["hashes"] = text.FIXED_HASHES
+        others = [entry for entry in board["entries"] if entry["name"] not in bots()]
+        board["entries"] = measured + others
+        write_whole(FILE, json.dumps(board, indent=1) + "\n")
+    write_whole(PAGE, page(board))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
