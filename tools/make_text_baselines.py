@@ -22,18 +22,18 @@ from tools.markdown import table
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "results"
 FILE, PAGE = FOLDER / "text_leaderboard.json", FOLDER / "text_leaderboard.md"
 CATALOGUE = ("layli_goobalay", "leyla")
-"""Rulesets whose bundled solved positions are tasks "move", for the comparison with the regret tables."""
+"""Rulesets whose bundled solved positions are tasks "move" too, as in the regret tables."""
 OPPONENTS = (1, 3, 5)
 """Levels of the opponents in rounds."""
 Bot = Callable[[Position], str]
 """Replies to the question for a move in a position."""
 _TITLE = """# Text leaderboard
 
-Results of the [text tasks for language models](../guides/language_models.md). `python -m tools.make_text_baselines`
-makes this page and the entries of the bots from `text_leaderboard.json`; your own entry is added there.
+Results of the [text tasks for language models](../guides/language_models.md), from `text_leaderboard.json`.
+`python -m tools.make_text_baselines` measures the bots and makes this page.
 
-Regret is in seeds per valid move. Rewards count invalid replies as -1. A round's reward is the final lead over all
-seeds, from -1 to 1.
+Regret is in seeds per valid move. Rewards count an invalid reply as -1. The reward of a round (`play:LEVEL`)
+is the final lead over all seeds, from -1 to 1. The answers of `perfect` to `sow` are the engine's own.
 """
 
 
@@ -92,7 +92,8 @@ def measure(names: Iterable[str], num_rounds: int) -> list[dict[str, Any]]:
             results["move"] = summary(task.score(bot(task.position)) for task in moves)
             for level in OPPONENTS:
                 results[f"play:{level}"] = play(bot, level, num_rounds)
-        for ruleset, tasks in solved.items():
+        # Large boards take perfect play minutes; its regret is 0 by definition.
+        for ruleset, tasks in solved.items() if name != "perfect" else ():
             results[f"move:{ruleset}"] = summary(task.score(bot(task.position)) for task in tasks)
         if name == "perfect":
             results["sow"] = summary(task.score(f"Answer: {task.solution}") for task in sowing)

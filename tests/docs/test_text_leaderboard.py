@@ -1,0 +1,51 @@
+"""The leaderboard of text tasks follows its schema, and its page is up to date."""
+
+import json
+
+import jsonschema
+import pytest
+
+from mancala_env.envs import text
+from tools import make_text_baselines as made
+
+SCHEMA = json.loads((made.FOLDER / "text_leaderboard.schema.json").read_text("utf-8"))
+BOARD = json.loads(made.FILE.read_text("utf-8"))
+
+
+def test_leaderboard_follows_the_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.validate(BOARD, SCHEMA)
+    assert BOARD["hashes"] == text.FIXED_HASHES
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("reward", 2), ("invalid", 1.5), ("tasks", 0), ("regret", -1), ("note", "cheated")]
+)
+def test_schema_refuses_impossible_results(key: str, value: object) -> None:
+    board = json.loads(json.dumps(BOARD))
+    board["entries"][0]["results"]["move"][key] = value
+    with pytest.raises(jsonschema.ValidationError) as error:
+        jsonschema.validate(board, SCHEMA)
+    assert key in str(error.value)
+
+
+@pytest.mark.generated
+def test_page_of_the_leaderboard_is_up_to_date() -> None:
+    assert made.PAGE.read_text("utf-8") == made.page(BOARD), (
+        "run python -m tools.make_text_baselines --page-only"
+    )
+
+
+def test_bots_score_as_the_regret_tables_say() -> None:
+    measured = json.loads((made.FOLDER / "regret.json").read_text("utf-8"))
+    entries = {entry["name"]: entry["results"] for entry in BOARD["entries"]}
+    for name in ("random", "greedy", "trained"):
+        for ruleset in made.CATALOGUE:
+            expected = measured["rulesets"][ruleset][name]["by_seed"]
+            assert entries[name][f"move:{ruleset}"]["regret"] == expected[min(1, len(expected) - 1)]
+    order = [
+        entries[name]["move"]["reward"]
+        for name in ("perfect", "greedy", "random", "hole 1", "parser breaker")
+    ]
+    assert order == sorted(order, reverse=True)
+    assert (order[0], order[-1]) == (0.0, -1.0)

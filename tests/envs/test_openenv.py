@@ -1,0 +1,75 @@
+"""The adapter for openenv: its server, played by its own client over a WebSocket."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openenv.core", reason="openenv is not installed: pip install openenv")
+
+import uvicorn
+import yaml
+from openenv.core.generic_client import GenericEnvClient
+
+from mancala_env.envs import text
+from mancala_env.envs.openenv import app
+
+MANIFEST = Path(__file__).resolve().parents[2] / "docs" / "examples" / "openenv" / "openenv.yaml"
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.05)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join()
+
+
+def test_move_is_rewarded_by_its_exact_regret(address: str) -> None:
+    task = text.make_task("move", 3)
+    with GenericEnvClient(base_url=address).sync() as env:
+        assert env.reset(seed=3).observation["prompt"] == task.prompt
+        result = env.step({"reply": f"Answer: {task.solution}"})
+        assert (result.done, result.reward) == (True, 0.0)
+        env.reset(seed=3)
+        worst = min(task.values, key=lambda action: task.values[action])
+        result = env.step({"reply": f"Answer: {worst + 1}"})
+        assert result.reward == task.score(f"Answer: {worst + 1}").reward < 0
+
+
+def test_invalid_reply_ends_with_its_error(address: str) -> None:
+    with GenericEnvClient(base_url=address).sync() as env:
+        env.reset(seed=1, task_kind="sow", level=2)
+        result = env.step({"reply": "I pass"})
+        assert (result.done, result.reward) == (True, -1.0)
+        assert "I pass" in result.observation["error"]
+
+
+def test_round_is_the_round_of_the_package(address: str) -> None:
+    game = text.Round(4, level=2)
+    with GenericEnvClient(base_url=address).sync() as env:
+        result = env.reset(seed=4, task_kind="play", level=2)
+        assert result.observation["prompt"] == game.prompt
+        while not result.done:
+            reply = f"Answer: {game.position.legal_actions[0] + 1}"
+            game.step(reply)
+            result = env.step({"reply": reply})
+            assert game.is_over or result.observation["prompt"] == game.update
+        assert game.is_over
+        assert result.reward == pytest.approx(game.reward)
+
+
+def test_manifest_names_the_server() -> None:
+    manifest = yaml.safe_load(MANIFEST.read_text("utf-8"))
+    assert manifest["app"] == "mancala_env.envs.openenv:app"
+    assert manifest["validation"]["reward"]["range"] == [-1.0, 1.0]
