@@ -46,6 +46,7 @@ def bots(seed: int = 1) -> dict[str, Bot]:
         def reply(position: Position) -> str:
             ruleset = position.ruleset
             if ruleset.name not in made:
+                made.clear()  # an agent holds a table of up to a gigabyte, and there are hundreds of fresh rulesets
                 made[ruleset.name] = agents.make(spec, ruleset, seed=seed, num_threads=1)
             return f"Answer: {made[ruleset.name].choose(position) + 1}"
 

@@ -44,6 +44,7 @@ SECTIONS: dict[str, tuple[str, dict[str, str]]] = {
             "guides/environments": "Environments",
             "guides/choosing": "Choose observation and algorithm",
             "guides/libraries": "Other libraries",
+            "guides/language_models": "Language models",
             "guides/train": "Train",
             "guides/evaluate": "Evaluate",
             "guides/compare": "Compare in tables",

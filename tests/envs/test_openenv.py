@@ -1,5 +1,6 @@
 """The adapter for openenv: its server, played by its own client over a WebSocket."""
 
+import runpy
 import socket
 import threading
 import time
@@ -15,13 +16,13 @@ import yaml
 from openenv.core.generic_client import GenericEnvClient
 
 from mancala_env.envs import text
-from mancala_env.envs.openenv import app
 
-MANIFEST = Path(__file__).resolve().parents[2] / "docs" / "examples" / "openenv" / "openenv.yaml"
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "examples" / "text"
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
+    app = runpy.run_path(str(FOLDER / "openenv_server.py"))["app"]
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -70,6 +71,6 @@ def test_round_is_the_round_of_the_package(address: str) -> None:
 
 
 def test_manifest_names_the_server() -> None:
-    manifest = yaml.safe_load(MANIFEST.read_text("utf-8"))
-    assert manifest["app"] == "mancala_env.envs.openenv:app"
+    manifest = yaml.safe_load((FOLDER / "openenv.yaml").read_text("utf-8"))
+    assert manifest["app"] == "openenv_server:app"
     assert manifest["validation"]["reward"]["range"] == [-1.0, 1.0]

@@ -1,7 +1,10 @@
 """The text tasks as a taskset of the library `verifiers` (its `verifiers.v1` interface).
 
-The library looks for a taskset in a top-level module; docs/guides/language_models.md has one of one line. In
-the task "play" :class:`MancalaTextEnv` plays the opponent's turns between the replies.
+With this folder in PYTHONPATH, the library finds the taskset by the name of this file:
+
+    vf-eval mancala_text --env.taskset.task-kind move
+
+In the task "play" :class:`MancalaTextEnv` plays the opponent's turns between the replies.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,10 @@
 """The text tasks as an environment of the library `openenv`: a server with a WebSocket.
 
-``uvicorn mancala_env.envs.openenv:app --port 8000`` starts the server, which a client of the library plays. A
-reset takes `seed`, `task_kind` ("sow", "move" or "play"), `split` and `level`.
+With this folder in PYTHONPATH, this starts the server, which a client of the library plays:
+
+    uvicorn openenv_server:app --port 8000
+
+A reset takes `seed`, `task_kind` ("sow", "move" or "play"), `split` and `level`.
 """
 
 from typing import Any
