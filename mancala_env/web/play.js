@@ -4,6 +4,7 @@ import { agentName, askAgent } from "./agents.js";
 import { BoardView } from "./board.js";
 import { h } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
+import { LeftGame } from "./left_game.js";
 import { endsOf, positionInWords, timelineOf } from "./motion.js";
 import { NewGameForm } from "./new_game_form.js";
 import { readRecord } from "./record.js";
@@ -12,7 +13,7 @@ import { SavedGames } from "./saved_games.js";
 import { playerName, statusOf } from "./scene.js";
 import { isAbort, Searches } from "./searches.js";
 import { t } from "./texts.js";
-import { legalText, turnInWords } from "./turn_words.js";
+import { legalText, reasonOf, turnInWords, whyNotSown } from "./turn_words.js";
 import { showTurns } from "./turns_list.js";
 
 const LEAST_THINKING = 350; // milliseconds, so that the user notices an agent's turn
@@ -30,6 +31,7 @@ export class PlayView {
     this.app = app;
     this.searches = new Searches();
     this.saved = new SavedGames(app);
+    this.left = new LeftGame(this);
     this.form = new NewGameForm(app, () => {
       this.newGame();
       this.board.focus();
@@ -78,7 +80,11 @@ export class PlayView {
   /** Show the view with the position in the address, or with the last game. */
   enter({ game, line } = {}) {
     this.isShown = true;
-    if (line) return this.begin(line, this.players);
+    if (line) {
+      this.left.keep();
+      this.begin(line, this.players);
+      return this.left.offer(t("play.begun", { title: line.ruleset.title }));
+    }
     if (this.line && (!game || this.line.game.text === game.text)) {
       this.app.address("play", this.line.game);
       return this.#next();
@@ -126,7 +132,9 @@ export class PlayView {
     this.app.warn("");
     try {
       const { line, players } = this.form.read();
+      this.left.keep();
       this.begin(line, players);
+      this.left.offer(t("play.begun", { title: line.ruleset.title }));
       this.app.say(`${t("play.begun", { title: line.ruleset.title })} ${positionInWords(line.game)}`);
     } catch (error) {
       this.app.warn(error.message);
@@ -149,7 +157,8 @@ export class PlayView {
   #tryAction(action) {
     const { game } = this.line;
     if (game.legal.includes(action)) return this.#play(action);
-    this.app.say(t("play.illegal", { turn: turnText({ player: game.player, action }), legal: legalText(game) }));
+    this.status.textContent = `${reasonOf(game, action)} ${this.#statusText()}`;
+    this.app.say(whyNotSown(game, action));
   }
 
   #sayWhyNot() {
@@ -159,6 +168,7 @@ export class PlayView {
   async #play(action, note) {
     const { board, line } = this;
     this.#thinking?.abort();
+    if (this.left.isThere) this.app.tell("", false);
     const turn = line.play(action);
     if (note) turn.note = note;
     const timeline = timelineOf(turn.before, action);
@@ -209,6 +219,7 @@ export class PlayView {
   takeBack() {
     this.#thinking?.abort();
     const { line } = this;
+    if (this.left.isThere) return this.left.undo();
     if (!line.turns.length && line.resigned === null) return this.app.say(t("play.nothing_to_take_back"));
     const hasYou = this.players.includes("you");
     do line.takeBack();
@@ -243,6 +254,16 @@ export class PlayView {
     this.#thinking?.abort();
     line.resigned = this.players[line.game.player] === "you" ? line.game.player : 1 - line.game.player;
     this.#isPaused = false;
+    this.#saveAndList();
+    this.#next();
+    this.app.say(this.status.textContent);
+    this.app.tell(this.status.textContent, false, { label: t("play.undo"), act: () => this.#playOn(line) });
+  }
+
+  /** Undo a resignation. */
+  #playOn(line) {
+    if (line !== this.line || line.resigned === null) return;
+    line.resigned = null;
     this.#saveAndList();
     this.#next();
     this.app.say(this.status.textContent);
@@ -318,7 +339,7 @@ export class PlayView {
     this.root.classList.toggle("over", line.isOver);
     this.root.classList.toggle("lost", this.#isLost);
     for (const button of this.root.querySelectorAll("[data-does=resign], [data-does=hint], [data-does=values]")) button.disabled = line.isOver;
-    this.root.querySelector("[data-does=take_back]").disabled = !line.turns.length && line.resigned === null;
+    this.root.querySelector("[data-does=take_back]").disabled = !line.turns.length && line.resigned === null && !this.left.isThere;
   }
 
   /** Whether the user has lost against an agent. */
