@@ -71,20 +71,39 @@ export class GameAnalysis {
     if (!known.network && !signal.aborted) await ask(this.searcher, "network", "minimax", { milliseconds: SEARCH_MILLISECONDS, network: this.app.networks.get(game.ruleset.name) ?? "bundled" });
   }
 
-  /** Solve the positions of a game, the last one first: late positions are quick to solve. Calls `onFound` after each. */
+  /** Grade a game: look its first positions up in the opening book, then solve the others, the last one first, because late
+   * positions are quick to solve. Calls `onFound` whenever more is known. Resolves to whether all turns were tried. */
   async grade(line, onFound) {
     this.#grading?.abort();
     const grading = new AbortController(), { signal } = grading;
     this.#grading = grading;
-    for (const turn of [...line.turns].reverse()) {
-      const known = this.of(turn.before);
-      if (known.exact?.isExact || known.exact?.hasEnded) continue;
-      try {
+    const turns = [...line.turns];
+    try {
+      await this.#lookUp(turns, signal, onFound);
+      for (const turn of turns.reverse()) {
+        const known = this.of(turn.before);
+        if (known.exact?.isExact || known.exact?.hasEnded || this.lost(turn) !== undefined) continue;
         known.exact = narrowed(await this.grader.ask("values", turn.before, { milliseconds: GRADE_MILLISECONDS }, { signal }), known.exact);
-      } catch (error) {
-        if (!isAbort(error)) this.app.warn(error.message);
-        return;
+        onFound();
       }
+      return true;
+    } catch (error) {
+      if (!isAbort(error)) this.app.warn(error.message);
+      return false;
+    }
+  }
+
+  /** Look the positions of turns up in the opening book, until a position is not in it. */
+  async #lookUp(turns, signal, onFound) {
+    for (const { before } of turns) {
+      const known = this.of(before);
+      try {
+        known.book ??= await this.grader.ask("book", before, {}, { signal });
+      } catch (error) {
+        if (isAbort(error)) throw error;
+        return; // the book is a file that cannot be loaded without the server
+      }
+      if (!Object.keys(known.book.values).length) return;
       onFound();
     }
   }
