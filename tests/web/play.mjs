@@ -194,22 +194,34 @@ test("values are shown where they are wanted, and forgotten after a turn", async
   assert.equal(button(view, "values").getAttribute("aria-pressed"), "false");
   view.toggleValues();
   assert.equal(button(view, "values").getAttribute("aria-pressed"), "true");
-  const [{ task, options, listening }] = asked;
-  assert.deepEqual([task, options], ["values", { milliseconds: 8000 }]);
-  listening.onProgress({ actions: { 1: { lower: -4, upper: 2 }, 5: { lower: -9, upper: -9 } } });
-  assert.deepEqual(badges(view).sort(), ["-9", "?"]);
-  asked[0].resolve({ actions: { 1: { lower: -1, upper: -1 }, 5: { lower: -9, upper: -9 } } });
+  assert.deepEqual(asked.map(({ task, options }) => [task, options]), [["book", {}], ["values", { milliseconds: 8000 }], ["minimax", { milliseconds: 1500 }]]);
+  const [, exact, search] = asked;
+  search.listening.onProgress({ depth: 2, values: { 1: 3, 5: -7 } }); // final leads: North's store is one seed ahead
+  assert.deepEqual(badges(view).sort(), ["≈+2", "≈-8"].sort());
+  assert.ok(view.board.holes.children.some((one) => one.getAttribute("aria-label").includes(t("hole.estimate", { value: "+2" }))));
+  const shape = view.board.overlay.children.find((one) => one.textContent === "≈+2");
+  assert.equal(shape.getAttribute("fill"), "var(--m-faint)");
+  exact.listening.onProgress({ actions: { 1: { lower: -4, upper: 2 }, 5: { lower: -9, upper: -9 } } });
+  assert.deepEqual(badges(view).sort(), ["-10", "≈+1"].sort()); // the estimate lies within what is proved
+  exact.resolve({ actions: { 1: { lower: -1, upper: -1 }, 5: { lower: -9, upper: -9 } }, isExact: true, hasEnded: true });
   await soon();
-  assert.deepEqual(badges(view).sort(), ["-1", "-9"]);
-  assert.ok(app.said.at(-1).includes("S2 -1") && app.said.at(-1).includes("S6 -9"));
+  assert.deepEqual(badges(view).sort(), ["-10", "-2"]);
+  assert.ok(app.said.at(-1).includes("S2 -2") && app.said.at(-1).includes("S6 -10"));
   view.toggleValues();
   assert.deepEqual(badges(view), []);
   view.toggleValues();
-  assert.equal(asked.length, 2);
-  view.toggleValues();
-  asked[1].listening.onProgress({ actions: { 1: { lower: 0, upper: 0 } } }); // no longer wanted
+  assert.deepEqual([badges(view).sort(), asked.filter(({ task }) => task === "values").length], [["-10", "-2"], 1]); // proved values are kept
+  view.sow(1);
+  await soon();
   assert.deepEqual(badges(view), []);
-  asked[1].reject(new Error("wrong"));
+  view.takeBack();
+  assert.deepEqual(badges(view).sort(), ["-10", "-2"]);
+  view.begin(new GameLine(engine.newGame("leyla")), ["you", "you"]);
+  const [question] = asked.filter(({ task }) => task === "values").slice(-1);
+  view.toggleValues();
+  assert.equal(question.listening.signal.aborted, true);
+  view.toggleValues();
+  asked.findLast(({ task }) => task === "values").reject(new Error("wrong"));
   await soon();
   assert.deepEqual(app.warned, ["wrong"]);
 });
@@ -607,6 +619,7 @@ test("each search of a position is asked once, and the quick ones one after the 
   view.sow(1); // the positions before the current one are solved more quickly
   await soon();
   assert.deepEqual(tasks(), [book, exact, search]);
+  app.analysis = null; // a new page
   const other = studied({ line: view.line });
   assert.deepEqual([asked.at(-1).game.text, ...tasks().at(-1)], [LATE, ...book]); // the book first, then the solver
   await answer("book", { values: {}, line: [] });
@@ -623,14 +636,14 @@ test("values are in a table, open ones with their bounds, and in columns that ha
   asked[0].resolve({ values: {}, line: [] });
   asked[1].listening.onProgress({ lower: -4, upper: 2, nodes: 7, actions: { 1: { lower: -4, upper: 2 }, 5: exactly(-9) } });
   await soon();
-  assert.deepEqual(rows(), [["S2", t("study.between", { lower: "-4", upper: "+2" })], ["S6", "-9"]]);
-  assert.deepEqual([view.values.note.textContent, columns().length, badges(view).sort()], [t("study.proving", { nodes: "7" }), 2, ["-9", "?"]]);
+  assert.deepEqual(rows(), [["S2", t("study.between", { lower: "-5", upper: "+1" })], ["S6", "-10"]]);
+  assert.deepEqual([view.values.note.textContent, columns().length, badges(view).sort()], [t("study.proving", { nodes: "7" }), 2, ["-10"]]);
   asked[2].resolve({ depth: 3, values: { 1: -1.504 } });
   await soon();
-  assert.deepEqual([rows(), columns()[2]], [[["S2", t("study.between", { lower: "-4", upper: "+2" }), "-1.50"], ["S6", "-9", ""]], t("study.column.search", { depth: 3 })]);
+  assert.deepEqual([rows(), columns()[2]], [[["S2", t("study.between", { lower: "-5", upper: "+1" }), "-2.50"], ["S6", "-10", ""]], t("study.column.search", { depth: 3 })]);
   asked[1].resolve({ lower: -1, upper: -1, nodes: 9, isExact: true, hasEnded: true, actions: { 1: exactly(-1), 5: exactly(-9) } });
   await soon();
-  assert.deepEqual([rows().map(([, exact]) => exact), view.values.note.textContent], [["-1", "-9"], t("study.all_exact")]);
+  assert.deepEqual([rows().map(([, exact]) => exact), view.values.note.textContent], [["-2", "-10"], t("study.all_exact")]);
   assert.deepEqual(view.values.table.children[1].children.map((row) => row.getAttribute("class")), ["best", null]);
 });
 
