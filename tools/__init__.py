@@ -7,6 +7,7 @@
 | `make_default_configs` | writes the generated files of `configs/` |
 | `make_reference` | writes the reference pages of settings and commands |
 | `make_page_files` | writes the generated files of `mancala_env/web` |
+| `make_icons` | draws the icons of the installed page |
 | `build_wasm` | builds `mancala.wasm`, the engine of the browser page |
 | `api_pages` | writes `docs/api` |
 | `results` | writes tables of `docs/results` |

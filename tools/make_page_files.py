@@ -71,7 +71,8 @@ def measures() -> dict[str, Any]:
 
 
 def _measures_file() -> str:
-    return f"// Written by {_COMMAND}.\nexport const measures = {json.dumps(measures(), indent=1)};\n"
+    header = f"/** Lengths and times of pictures and animations. Written by {_COMMAND}. */\n"
+    return f"{header}export const measures = {json.dumps(measures(), indent=1)};\n"
 
 
 def _palette_file() -> str:

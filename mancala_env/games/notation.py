@@ -14,7 +14,7 @@ A position is one line::
 
 These values are ``stall``, ``round``, ``starter``, ``debts=2-0``, ``territory=SSSSSSSSNNNN`` and
 ``end=endless``. ASCII whitespace separates the parts. A leading byte order mark is skipped. A number has 1 to
-40 ASCII digits. ``web/engine.js`` reads the same format.
+40 ASCII digits. ``web/engine/position_text.js`` reads the same format.
 
 A turn is the letter of the player and the number of the hole from 1: ``S10`` is South's action 9, as in
 Abstract Games 13 (2003). A game is a list of turns, separated by spaces.

@@ -65,7 +65,7 @@ class PlayApp(App[None]):
         Binding("question_mark", "help", "Help", key_display="?"),
         Binding("q", "quit", "Quit"),
         Binding("full_stop", "one_step", "One seed", show=False),
-        Binding("t", "colours", "Light or dark", show=False),
+        Binding("c", "colours", "Light or dark", show=False),
         *(Binding(key, f"sow({(int(key) - 1) % 10})", f"Sow {key}", show=False) for key in "1234567890"),
         Binding("plus", "pace(2)", "Faster", show=False),
         Binding("underscore", "pace(0.5)", "Slower", show=False),

@@ -6,6 +6,7 @@ without the server. The server adds checkpoints, agents in Python and a large so
 | module | content |
 |---|---|
 | `server` | `new_app`: serves the page, and answers requests over a WebSocket |
+| `static_files` | `PageFiles`: the files of the page, compressed |
 | `address` | `page_address`: the address of a position on the page |
 | `requests` | parsing and checking of requests, and their limits |
 | `analysis` | `AnalysisService`: agents and solvers shared by all pages |

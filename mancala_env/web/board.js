@@ -6,12 +6,13 @@
 
 import { measures as m } from "./measures.js";
 import { caption, placeName, seedsText, steps } from "./motion.js";
-import { describe, handShapes, Layout, ownedWord, playerName, shortened, turnName, UprightLayout } from "./scene.js";
+import { describe, handShapes, Layout, ownedWord, playerName, isEstimate, shortened, turnName, UprightLayout } from "./scene.js";
 import { t } from "./texts.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 /** If a horizontal board would be drawn at less than this scale, it is drawn upright. */
 const LEAST_SCALE = 0.62;
+const REST = 400; // milliseconds after a turn for which the pointer presses no hole: a double click is one press
 const OVERLAY = ["last", "hand", "value", "arrow"];
 
 const number = (value) => String(Math.round(value * 10) / 10);
@@ -52,6 +53,7 @@ export class BoardView {
   #buttons = [];
   #at = 0; // the hole that is reached with Tab
   #moving = null;
+  #resting = 0; // a timer
   #state = null;
   #options = {};
 
@@ -71,7 +73,7 @@ export class BoardView {
     this.holes.setAttribute("aria-label", t("board.label"));
     place.append(this.holes);
     new ResizeObserver(() => this.#fit()).observe(place.parentElement ?? place);
-    place.addEventListener("click", () => this.skip(), true);
+    place.addEventListener("click", (event) => this.#resting && event.detail ? null : this.skip(), true);
   }
 
   /** Whether a turn is being animated. */
@@ -88,11 +90,15 @@ export class BoardView {
    * @param {object} [options]  Those of `describe`. `name(hole)` adds words to a button's label.
    */
   show(game, options = {}) {
+    this.#take(game, options);
+    this.#draw();
+  }
+
+  #take(game, options) {
     this.#moving?.stop();
     this.#state = game;
     this.#options = options;
     if (!this.#layout || this.#layout.ruleset !== game.ruleset) this.#setUp(game.ruleset);
-    this.#draw();
   }
 
   /** Change which holes are highlighted and what is written on them, in the same position. */
@@ -104,24 +110,40 @@ export class BoardView {
   /** Animate a turn seed by seed.
    * @param {import("./engine.js").Game} before @param {object} timeline @param {import("./engine.js").Game} after
    * @param {[number, number]} speed  Seconds that a seed takes to fall (0: no animation), and most seconds of a turn.
+   * @param {boolean} [isPressed]  Whether the user pressed the hole. Then the first seed falls at once.
    * @returns {Promise<void>}  Resolves when the animation ends or is skipped.
    */
-  async move(before, timeline, after, [seedSeconds, most]) {
-    this.show(before);
+  async move(before, timeline, after, [seedSeconds, most], isPressed = false) {
     if (seedSeconds > 0) {
+      this.#rest();
+      this.#take(before, {});
+      this.#drawSeeds([...before.seeds, ...before.stores], 0);
+      this.#labelButtons();
       const moving = new Moving();
       this.#moving = moving;
       const film = steps(before, timeline, seedSeconds);
       const pace = Math.min(1, most / film.at(-1).start);
       for (const step of film) {
         this.#step(step, timeline, pace * step.seconds);
+        if (step === film[0] && isPressed) continue;
         await moving.wait(pace * step.seconds);
         if (moving.isStopped) break;
       }
       if (this.#moving !== moving) return; // another position is shown by now
       this.#moving = null;
     }
+    this.#rest();
     this.show(after);
+  }
+
+  /** Ignore the pointer for a moment; keys still work. */
+  #rest() {
+    if (this.#resting) clearTimeout(this.#resting);
+    this.place.classList.toggle("resting", true);
+    this.#resting = setTimeout(() => {
+      this.#resting = 0;
+      this.place.classList.toggle("resting", false);
+    }, REST);
   }
 
   /** Skip to the end of the animation. */
@@ -243,7 +265,7 @@ export class BoardView {
       const said = [t("hole.seeds", { hole: owner < 0 ? turnName(ruleset, state.territory[hole], hole) : placeName(ruleset, hole), seeds: seedsText(state.seeds[hole]) })];
       if (owner >= 0) said.push(t("hole.owned", { owned: ownedWord(ruleset), player: playerName(owner) }));
       if (legal.includes(hole)) said.push(t("hole.legal"));
-      if (hole in values) said.push(t("hole.value", { value: values[hole] }));
+      if (hole in values) said.push(isEstimate(values[hole]) ? t("hole.estimate", { value: values[hole].slice(1) }) : t("hole.value", { value: values[hole] }));
       const more = name?.(hole);
       if (more) said.push(more);
       button.setAttribute("aria-label", said.join(", "));

@@ -3,16 +3,19 @@
 import { BoardView } from "./board.js";
 import { h, kept } from "./dom.js";
 import { turnText } from "./game.js";
-import { inWords, positionInWords, timelineOf } from "./motion.js";
-import { playerName, statusOf } from "./scene.js";
+import { endsOf, inWords, positionInWords, timelineOf } from "./motion.js";
+import { playerName } from "./scene.js";
 import { t } from "./texts.js";
+import { whyNotSown } from "./turn_words.js";
 
+const WRONG_SHOWN = 1500; // milliseconds for which the end of a wrong turn stays
 const lessons = await (await fetch(new URL("lessons.json", import.meta.url))).json();
 
 export class LearnView {
   #game = "layli";
   #step = 0;
   #isAnswered = false;
+  #answers = 0; // counts answers and steps, to stop what follows an earlier one
 
   constructor(app) {
     this.app = app;
@@ -86,8 +89,8 @@ export class LearnView {
     const { ruleset, steps } = lessons[this.#game], step = steps[this.#step];
     this.step = { ...step, actions: step.turns.map((turn) => Number(turn.slice(1)) - 1) };
     this.start = this.app.engine.fromText(`${ruleset} ${step.position}`);
-    this.#isAnswered = false;
-    this.board.show(this.start, { legal: this.start.legal.map((action) => this.start.holeOf(action)) });
+    this.#answers += 1;
+    this.#showStart();
     this.title.textContent = t("learn.title", { number: this.#step + 1, title: t(this.#key("title")) });
     this.text.textContent = t(this.#key("text"));
     this.task.textContent = t(this.#key("task"));
@@ -99,8 +102,14 @@ export class LearnView {
       const button = h("button", { type: "button", class: isDone ? "done" : null, "aria-label": t(isDone ? "learn.step_done" : "learn.step", { number: n + 1 }), "aria-current": n === this.#step ? "step" : null, onclick: () => this.goTo(this.#game, n) }, isDone ? "✓" : String(n + 1));
       return h("li", {}, button);
     }));
-    this.#enable();
     this.app.say(`${this.title.textContent}. ${this.text.textContent} ${this.task.textContent}`);
+  }
+
+  /** Show the position to play in; `last` are holes of a wrong turn. */
+  #showStart(last = []) {
+    this.#isAnswered = false;
+    this.board.show(this.start, { legal: this.start.legal.map((action) => this.start.holeOf(action)), last });
+    this.#enable();
   }
 
   #enable() {
@@ -122,7 +131,9 @@ export class LearnView {
     if (this.board.isMoving) this.board.skip();
     if (this.#isAnswered) this.#show();
     if (this.start.legal.includes(action)) return this.#answer(action);
-    this.app.say(t("play.illegal", { turn: turnText({ player: this.start.player, action }), legal: this.#legalText() }));
+    this.told.textContent = whyNotSown(this.start, action);
+    this.told.classList.toggle("wrong", true);
+    this.app.say(this.told.textContent);
   }
 
   #legalText() {
@@ -135,8 +146,9 @@ export class LearnView {
     this.#isAnswered = true;
     this.#enable();
     this.told.textContent = "";
-    await this.board.move(start, timeline, after, this.app.speed);
-    if (this.start !== start) return;
+    const answer = ++this.#answers;
+    await this.board.move(start, timeline, after, this.app.speed, true);
+    if (answer !== this.#answers) return;
     const isRight = step.actions.includes(action), [south, north] = after.counts;
     if (isRight) {
       this.done.add(`${this.#game}/${this.#step + 1}`);
@@ -148,8 +160,12 @@ export class LearnView {
       button.className = "done";
       button.textContent = "✓";
     } else {
-      this.told.textContent = t("learn.other", { turn: turnText(turn), status: statusOf(start.ruleset, after) });
+      this.told.textContent = t("learn.other", { turn: turnText(turn) });
     }
+    this.told.classList.toggle("wrong", !isRight);
     this.app.say(`${inWords(start.ruleset, timeline).join(" ")} ${this.told.textContent}`);
+    if (isRight) return;
+    if (this.app.speed[0]) await new Promise((resolve) => setTimeout(resolve, WRONG_SHOWN));
+    if (answer === this.#answers) this.#showStart(endsOf(timeline));
   }
 }

@@ -1,4 +1,4 @@
-// Written by python -m tools.make_page_files.
+/** Lengths and times of pictures and animations. Written by python -m tools.make_page_files. */
 export const measures = {
  "cell": 92.0,
  "hole": 38.0,

@@ -24,8 +24,6 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
-from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from mancala_env.agents import spec_forms
@@ -35,36 +33,14 @@ from mancala_env.version import __version__
 from mancala_env.web import requests
 from mancala_env.web.analysis import AnalysisService
 from mancala_env.web.requests import BadRequest, Limits
+from mancala_env.web.static_files import HEADERS, PageFiles
 
 PAGE = Path(__file__).parent
-_SUFFIXES = {".html", ".js", ".css", ".json", ".wasm", ".svg", ".png", ".webmanifest", ".f32", ".txt"}
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
-_HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-        "img-src 'self' data: blob:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
-        "frame-ancestors 'none'; form-action 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-cache",
-}
 # WebSocket close codes: RFC 6455, section 7.4.
 _POLICY, _TRY_LATER = 1008, 1013
 _MOST_ERRORS = 200
 _log = logging.getLogger(__name__)
-
-
-class _Page(StaticFiles):
-    """Serves the page's files, but no Python files."""
-
-    async def get_response(self, path: str, scope: Scope) -> Response:
-        name = "index.html" if path in ("", ".") else path
-        if Path(name).suffix not in _SUFFIXES:
-            raise HTTPException(404)
-        response = await super().get_response(name, scope)
-        response.headers.update(_HEADERS)
-        return response
 
 
 def new_app(
@@ -97,7 +73,7 @@ def new_app(
         routes=[
             Route("/api/about", server.tell),
             WebSocketRoute("/api/session", server.serve),
-            Mount("/", _Page(directory=page)),
+            Mount("/", PageFiles(page)),
         ],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)],
         exception_handlers={HTTPException: _refuse, Exception: _apologise},
@@ -125,7 +101,7 @@ class _Server:
         }
 
     async def tell(self, _: Request) -> Response:
-        return JSONResponse(await self.about(), headers=_HEADERS)
+        return JSONResponse(await self.about(), headers=HEADERS)
 
     async def serve(self, socket: WebSocket) -> None:
         if not _is_own_origin(socket):
@@ -156,12 +132,12 @@ def _is_own_origin(connection: HTTPConnection) -> bool:
 async def _refuse(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     message = {404: "page not found", 405: "this page can only be read"}.get(error.status_code, error.detail)
-    return JSONResponse({"error": message}, error.status_code, headers=_HEADERS)
+    return JSONResponse({"error": message}, error.status_code, headers=HEADERS)
 
 
 async def _apologise(_: Request, error: Exception) -> Response:
     _log.error("a request failed", exc_info=error)
-    return JSONResponse({"error": "internal error of the server"}, 400, headers=_HEADERS)
+    return JSONResponse({"error": "internal error of the server"}, 400, headers=HEADERS)
 
 
 class _Session:

@@ -118,7 +118,7 @@ def test_picture_of_a_wide_board_in_a_narrow_terminal(snap_compare):
 
 @of_this_version
 def test_picture_of_a_narrow_light_terminal(snap_compare):
-    keys = ["1", "2", "t"]
+    keys = ["1", "2", "c"]
     assert snap_compare(PlayApp(InteractiveGame("leyla"), 0), terminal_size=(60, 20), press=keys)
 
 

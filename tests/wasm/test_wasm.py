@@ -230,6 +230,7 @@ def test_a_browser_replays_what_the_native_engine_did(said, tmp_path):
         *(build.WEB / n for n in ("engine.js", build.WASM, build.DESCRIPTION)),
     ):
         shutil.copy(file, tmp_path)
+    shutil.copytree(build.WEB / "engine", tmp_path / "engine")
     (tmp_path / "index.html").write_text("<!doctype html><title>replay</title>", encoding="utf-8")
     handler = functools.partial(QuietHandler, directory=str(tmp_path))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, playwright.sync_playwright() as running:

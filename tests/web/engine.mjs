@@ -11,7 +11,7 @@ const { Book } = await import(new URL("book.js", folder));
 const description = JSON.parse(read("mancala.json"));
 const newEngine = () => Engine.load(read("mancala.wasm"), description);
 const engine = await newEngine();
-const bytesNow = (one) => one.uint32(0, 1).buffer.byteLength;
+const bytesNow = (one) => one.kernels.uint32(0, 1).buffer.byteLength;
 const LATE = "layli_goobalay 0,3,0,0,0,2/1,0,2,0,0,1 19-20 S";
 const HARD = "layli_goobalay 1,1,9,8,1,3/3,5,9,1,1,6 0-0 S";
 const refusal = (act) => {

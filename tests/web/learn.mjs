@@ -306,12 +306,16 @@ test("the right turn is told and marked, another one is not", async () => {
   await soon();
   assert.ok(view.told.textContent.includes(`S${other + 1}`));
   assert.equal(marks(view)[3], "4");
-  assert.deepEqual([button(view, "again").disabled, button(view, "show_me").disabled], [false, true]);
+  assert.equal(view.told.classList.contains("wrong"), true);
+  assert.ok(!view.told.textContent.includes("move"), "not who is to move");
+  // The step is shown again, with rings around the holes that can be sown.
+  assert.deepEqual([button(view, "again").disabled, button(view, "show_me").disabled], [true, false]);
+  assert.deepEqual(view.board.holes.children.filter((one) => one.classList.contains("legal")).map((one) => Number(one.dataset.hole)).sort(), view.start.legal);
   assert.equal(localStorage["mancala.learnt"], undefined);
-  button(view, "again").click();
-  assert.deepEqual([view.told.textContent, button(view, "again").disabled], ["", true]);
   view.sow(3);
   await soon();
+  assert.equal(view.told.classList.contains("wrong"), false);
+  assert.deepEqual([button(view, "again").disabled, button(view, "show_me").disabled], [false, true]);
   const after = view.start.copy(), turn = after.play(3), [south, north] = after.counts;
   assert.equal(view.told.textContent, t("learn.layli.4.told", { turn: "S4", laps: turn.laps, captured: turn.captured, south, north }));
   assert.equal(app.said.at(-1), `${inWords(view.start.ruleset, timelineOf(view.start, 3)).join(" ")} ${view.told.textContent}`);
@@ -334,8 +338,8 @@ test("a turn after an answer begins the step again, and an illegal one is named"
   const said = app.said.length;
   view.sow(1); // empty
   assert.equal(app.said.length, said + 2); // the step, and the error
-  assert.equal(app.said.at(-1), t("play.illegal", { turn: "S2", legal: view.start.legal.map((action) => `S${action + 1}`).join(", ") }));
-  assert.equal(view.told.textContent, "");
+  assert.equal(app.said.at(-1), t("play.illegal", { why: t("why.empty", { hole: "S2" }), player: "South", legal: view.start.legal.map((action) => `S${action + 1}`).join(", ") }));
+  assert.equal(view.told.textContent, app.said.at(-1));
 });
 
 test("a press while seeds move shows the end of the turn, and is no other turn", async () => {

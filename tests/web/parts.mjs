@@ -279,11 +279,12 @@ test("a board that is too narrow is drawn upright, and keeps the focus", () => {
 });
 
 /** Play a turn with timers that the test lets pass: {moving, tick, waits}. */
-function animated(view, before, action, speed) {
+function animated(view, before, action, speed, isPressed) {
   const waits = [];
-  globalThis.setTimeout = (act, milliseconds) => waits[waits.push({ act, milliseconds }) - 1];
-  globalThis.clearTimeout = (wait) => { wait.isCleared = true; };
-  const after = before.after(action), moving = view.move(before, timelineOf(before, action), after, speed);
+  // The rest of the pointer after a turn is not a wait of the animation.
+  globalThis.setTimeout = (act, milliseconds) => (milliseconds === 400 ? realTimeout(act, milliseconds) : waits[waits.push({ act, milliseconds }) - 1]);
+  globalThis.clearTimeout = (wait) => (waits.includes(wait) || wait.act ? (wait.isCleared = true) : realClear(wait));
+  const after = before.after(action), moving = view.move(before, timelineOf(before, action), after, speed, isPressed);
   const tick = async () => {
     waits.at(-1).act();
     await soon();
@@ -327,6 +328,19 @@ test("a turn is animated step by step, and no seed is lost on the way", async ()
   }
 });
 
+test("the first seed of a hole that the user pressed falls at once", async () => {
+  const { view } = board(), before = engine.newGame("layli_goobalay");
+  const film = steps(before, timelineOf(before, 3), 0.1);
+  const { waits } = animated(view, before, 3, [0.1, 1e6], true);
+  restore();
+  assert.equal(film[1].event.kind, "drop");
+  assert.equal(view.seeds.children.flatMap(({ animations }) => animations).length, 1);
+  assert.deepEqual(view.numbers.children.map((number) => Number(number.textContent)), [...film[1].state.seeds, ...film[1].state.stores]);
+  assert.match(view.overlay.children.map(({ textContent }) => textContent).join(), /3 in hand/);
+  assert.equal(waits.length, 1);
+  assert.ok(Math.abs(waits[0].milliseconds - 100) < 1e-6);
+});
+
 test("a seed flies from where it lay", async () => {
   const { view } = board(), before = engine.fromText(LATE), layout = new Layout(before.ruleset);
   const { moving, waits, tick } = animated(view, before, 5, [0.1, 1e6]);
@@ -358,9 +372,13 @@ test("the time of a turn is limited, and a click shows its end at once", async (
     await tick();
     const [{ listener, isCapturing }] = element.listeners.click;
     assert.equal(isCapturing, true); // before the hole that is clicked
-    listener();
+    listener({ detail: 1 }); // the second click of a double click
+    await soon();
+    assert.equal(view.isMoving, true);
+    listener({ detail: 0 }); // a key
     await moving;
     assert.equal(waits.length, 2);
+    assert.equal(element.classList.contains("resting"), true);
     assert.equal(view.isMoving, false);
     assertShows(view, after);
     // Without animation

@@ -110,7 +110,7 @@ def test_translators_find_every_key_and_nothing_invented(language: str) -> None:
 
 def test_every_text_that_a_module_asks_for_is_there() -> None:
     asked = set()
-    for file in FOLDER.glob("*.js"):
+    for file in FOLDER.rglob("*.js"):
         source = file.read_text(encoding="utf-8")
         asked |= set(re.findall(r"""\bt\(\s*["']([\w.]+)["']""", source))
     assert len(asked) > 60
@@ -126,6 +126,11 @@ def test_the_offline_copy_is_of_every_file() -> None:
         if path.is_file() and path.suffix not in (".py", ".pyc", ".f32")
     }
     assert listed == served - {"offline.js"}
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    sources = {file.name: file.read_text(encoding="utf-8") for file in FOLDER.rglob("*.js")}
+    assert not [name for name, source in sources.items() if not re.match(r"/\*\*\s[\s*]*\w", source)]
 
 
 def test_bundled_networks_are_listed() -> None:

@@ -76,6 +76,69 @@ def test_a_whole_game_by_keyboard_alone(open_page: Open) -> None:
     expect(status(page)).to_have_text("South has resigned. North has won.")
 
 
+def test_a_press_right_after_a_turn_is_the_second_of_a_double_click(open_page: Open) -> None:
+    page = open_page()
+    for num_turns in (2, 4):
+        page.locator(".holes button.legal").first.click()  # waits until the board accepts it
+        assert wait_for_you(page)
+        box = page.locator(".holes button.legal").last.bounding_box()
+        assert box is not None
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        assert wait_for_you(page)
+        assert len(turns_of(page)) == num_turns
+
+
+def test_back_returns_to_the_game_and_a_new_game_can_be_undone(open_page: Open) -> None:
+    page = open_page("#play", kept={"play": {"side": "both"}})
+    page.keyboard.press("1")
+    page.locator("[data-does=study]").click()
+    assert "#study/" in page.url
+    page.go_back()
+    expect(page.locator("nav [aria-current]")).to_have_text("Play")
+    assert turns_of(page) == ["S1"]
+    page.go_forward()
+    expect(page.locator("nav [aria-current]")).to_have_text("Study")
+    page.go_back()
+    page.keyboard.press("n")
+    assert turns_of(page) == []
+    page.get_by_role("button", name="Undo").click()
+    assert turns_of(page) == ["S1"]
+    expect(page.locator(".toasts .news")).to_be_hidden()
+
+
+def test_a_copied_link_shows_the_game_to_somebody_else(open_page: Open, site: Site) -> None:
+    page = open_page(
+        "#play", kept={"play": {"side": "both"}}, permissions=["clipboard-read", "clipboard-write"]
+    )
+    page.keyboard.press("1")
+    page.get_by_role("button", name="Copy link").first.click()
+    expect(page.locator(".toasts .news")).to_have_text("The link is copied.")
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link.startswith(site.address + "#study/")
+    other = open_page(link[len(site.address) :])
+    assert other.locator(".study .turns li").count() == 1
+    other.get_by_role("textbox", name="The position as text").fill("x" * 10_000)
+    other.get_by_role("button", name="Show", exact=True).click()
+    toast = other.locator(".toasts [role=alert]")
+    expect(toast).to_be_in_viewport()
+    assert len(toast.inner_text()) < 300
+
+
+def test_an_opponents_hole_says_why_it_cannot_be_sown(open_page: Open) -> None:
+    page = open_page("#play", kept={"play": {"side": "both"}})
+    page.locator("[data-hole='8']").click(force=True)
+    expect(status(page)).to_contain_text("N3 is North's. South to move")
+
+
+def test_the_list_of_keys_opens_at_its_top(open_page: Open) -> None:
+    page = open_page(width=1280, height=720)
+    page.keyboard.press("?")
+    assert page.evaluate("document.querySelector('dialog').scrollTop") == 0
+    expect(page.locator("dialog h2")).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog")).to_have_count(0)
+
+
 def test_taking_back_undoes_both_turns(open_page: Open) -> None:
     page = open_page()
     start = text_of(page)
@@ -403,6 +466,28 @@ def test_the_opening_book_is_explored(open_page: Open) -> None:
     expect(status(page)).to_have_text("South to move")
     page.keyboard.press("]")
     expect(status(page)).to_have_text("North to move")
+
+
+def test_the_opening_book_grades_a_loaded_game(open_page: Open) -> None:
+    page = open_page("#study")
+    drop(page, "game.txt", b'[Ruleset "layli_goobalay"]\n\n1. S1 N6 S1 N6\n')
+    first = page.locator(".study .turns button").first
+    expect(first).to_have_text(re.compile(r"S1 −\d+"), timeout=8_000)
+    expect(first).to_have_class(re.compile("lost-much"))
+
+
+def test_values_are_final_leads_in_every_view(open_page: Open) -> None:
+    for view in ("play", "study"):
+        page = open_page(f"#{view}/{LATE.replace(' ', '+')}")
+        if view == "play":
+            page.keyboard.press("v")
+        else:
+            rows = page.locator(".values tbody tr")
+            expect(rows.first).to_contain_text(re.compile(r"S2\s*-2"))
+            expect(rows.last).to_contain_text(re.compile(r"S6\s*-10"))
+        badges = page.locator(f".{view} text[data-name=value]")
+        expect(badges.filter(has_text=re.compile("^-2$"))).to_have_count(1)
+        expect(badges.filter(has_text=re.compile("^-10$"))).to_have_count(1)
 
 
 def test_a_position_is_set_up_by_hand(open_page: Open) -> None:

@@ -35,7 +35,7 @@ const { kept } = await at("dom.js");
 const texts = await at("texts.js");
 texts.useTexts(JSON.parse(read("texts/en.json")));
 const { Served, Refused } = await at("served.js");
-const { boundsOf, bestOf, leadOf, lostBy, narrowed } = await at("study.js");
+const { boundsOf, bestOf, leadOf, lostBy, narrowed } = await at("values.js");
 const { Engine } = await at("engine.js");
 const { copied, replay, timelineOf } = await at("motion.js");
 const { readRecord, rulesetOf, writeRecord } = await at("record.js");
@@ -528,6 +528,14 @@ test("a lead is South's at the end, whoever is to move", () => {
   assert.deepEqual(leadOf(game(0), { book: { values: { 0: 4, 1: 5 } } }), exactly(8));
   assert.deepEqual(leadOf(game(1, { isOver: true }), known(exactly(9), exactly(9))), exactly(2)); // all counts
   assert.equal(leadOf(game(0, { legal: [] }), {}), null);
+});
+
+test("a lead has an estimate until it is proved", () => {
+  const game = { player: 1, stores: [10, 7], legal: [0, 1] };
+  const exact = (lower, upper) => ({ lower, upper, actions: { 0: { lower, upper }, 1: exactly(-9) } });
+  assert.deepEqual(leadOf(game, { exact: exact(-2, 8), search: { values: { 0: 4, 1: -8 } } }), { lower: -5, upper: 5, estimate: -1 });
+  assert.deepEqual(leadOf(game, { exact: exact(-2, 8), search: { values: { 0: 40, 1: -8 } } }), { lower: -5, upper: 5, estimate: -5 });
+  assert.deepEqual(leadOf(game, { exact: exact(2, 2), search: { values: { 0: 4, 1: -8 } } }), exactly(1));
 });
 
 test("a turn is graded when all moves of its position are known", () => {

@@ -1,0 +1,88 @@
+/**
+ * The games that this browser keeps: the last one of each tab for a reload, and the latest ones to resume.
+ *
+ * Each game has an id. A game that another tab also has open gets a new id as soon as it changes, so that no tab
+ * overwrites the game of another.
+ */
+
+import { agentName } from "./agents.js";
+import { kept } from "./dom.js";
+import { readRecord } from "./record.js";
+import { t } from "./texts.js";
+
+/** The start of the games' names in the storage (`games.ID`), and the most that are kept. */
+const GAMES = "games.", MOST_GAMES = 50;
+
+export class SavedGames {
+  #id = newId(); // the id under which the game is saved
+  #isOfTab = true; // whether only this tab has the game open
+  #isTold = false; // whether the user was told that the game cannot be saved
+
+  constructor(app) {
+    this.app = app;
+  }
+
+  /** The game that was shown last, {record, players, id, isOfTab}; null if no game is kept. */
+  get last() {
+    const game = kept.read("game", null);
+    return game && { ...game, isOfTab: game.isOfTab && kept.ofTab("game") !== undefined };
+  }
+
+  /** A saved game by its name, as `last` returns it. */
+  read(name) {
+    const game = kept.read(name, null);
+    return game && { ...game, isOfTab: game.id === this.#id };
+  }
+
+  /** How the running game is saved, for {@link SavedGames#use}. */
+  get current() {
+    return { id: this.#id, isOfTab: this.#isOfTab };
+  }
+
+  /** Save under an id from now on. */
+  use({ id = newId(), isOfTab = true } = {}) {
+    this.#id = id;
+    this.#isOfTab = isOfTab;
+  }
+
+  /** Save the game for a reload, and in the list of saved games if `hasTurns`.
+   * @param {{record: string, players: object[], hasTurns: boolean}} game
+   * @param {boolean} isChanged  Whether the game differs from the saved one.
+   */
+  save({ record, players, hasTurns }, isChanged) {
+    if (isChanged && !this.#isOfTab) this.use();
+    const id = this.#id, game = { record, players, id, isOfTab: this.#isOfTab, when: Date.now() };
+    let isKept = kept.write("game", game, true);
+    if (hasTurns) {
+      isKept &&= kept.write(GAMES + id, game);
+      if (!isKept) kept.forgetTab(GAMES + id);
+      if (kept.names(GAMES).length > MOST_GAMES) for (const [name] of keptGames().slice(MOST_GAMES)) kept.remove(name);
+    }
+    if (!isKept && !this.#isTold) this.app.tell(t("play.not_kept"));
+    this.#isTold = !isKept;
+  }
+
+  /** The saved games as options, [name, words] each, newest first. */
+  list() {
+    const named = ([name, { record, players }]) => {
+      const { line } = readRecord(this.app.engine, record);
+      const [south, north] = players.map((player) => (player === "you" ? t("play.you") : agentName(player)));
+      return [name, t("play.game", { title: line.ruleset.title, south, north, turns: line.turns.length })];
+    };
+    return keptGames().flatMap((entry) => {
+      try {
+        return [named(entry)];
+      } catch {
+        return []; // for example, its ruleset was removed from the catalogue
+      }
+    });
+  }
+}
+
+/** The saved games, [name, game] each, newest first. */
+function keptGames() {
+  const games = kept.names(GAMES).map((name) => [name, kept.read(name, null)]).filter(([, game]) => typeof game?.record === "string");
+  return games.sort(([, one], [, other]) => other.when - one.when);
+}
+
+const newId = () => `${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 10)}`;

@@ -1,0 +1,72 @@
+/** The table of a position's values in Study: a row for each legal action, a column for each way to find values. */
+
+import { h } from "./dom.js";
+import { turnText } from "./game.js";
+import { statusOf, valueText } from "./scene.js";
+import { t } from "./texts.js";
+import { bestOf, boundsOf, finalLeads, storedLead } from "./values.js";
+
+const COLUMNS = ["exact", "book", "search", "mcts", "network"];
+
+/** Bounds of a value in words; "\u2026" if none are known. */
+export function boundsText(bounds) {
+  if (!bounds) return "\u2026";
+  const { lower, upper } = bounds;
+  return lower === upper ? valueText(lower) : t("study.between", { lower: valueText(lower), upper: valueText(upper) });
+}
+
+/** The final leads of the player to move in words, from bounds of the actions' values; "" if none are known. */
+export function valuesInWords(game, bounds) {
+  const leads = Object.entries(finalLeads(game, bounds));
+  const values = leads.map(([action, lead]) => `${turnText({ player: game.player, action: Number(action) })} ${boundsText(lead)}`);
+  return values.length ? t("play.values_said", { values: values.join(", ") }) : "";
+}
+
+export class ValuesTable {
+  /** @param {(action: number) => void} press  Called with the action whose button is pressed. */
+  constructor(press) {
+    this.press = press;
+    this.table = h("table", { class: "values" });
+    this.note = h("p", {});
+    this.columnsNote = h("p", {}, h("small", {}, t("study.columns")));
+    this.element = h("section", { class: "card" }, h("h2", {}, t("study.values")),
+      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t("study.values") }, this.table), this.note, this.columnsNote);
+  }
+
+  /** Show what is known of a position; nothing if `isHidden`, while the user looks for a better turn.
+   * @param {import("./engine.js").Game} game @param {object} known  Values as {@link GameAnalysis#of} returns them.
+   */
+  draw(game, known, isHidden) {
+    this.table.hidden = game.isOver || isHidden;
+    if (isHidden) {
+      this.note.textContent = t("study.hidden");
+      return;
+    }
+    const bounds = finalLeads(game, boundsOf(known)), best = bestOf(game, bounds), stored = storedLead(game);
+    const columns = COLUMNS.filter((name) => name === "exact" || known[name]?.values && Object.keys(known[name].values).length);
+    this.columnsNote.hidden = columns.length === 1;
+    const cell = (name, action) => {
+      if (name === "exact") return h("td", { class: bounds[action]?.lower === bounds[action]?.upper ? null : "open" }, boundsText(bounds[action]));
+      const value = known[name].values[action] + (name === "mcts" ? 0 : stored);
+      return h("td", {}, Number.isNaN(value) ? "" : valueText(Math.round(value * 100) / 100));
+    };
+    const rows = game.legal.map((action) => h("tr", { class: best.includes(action) ? "best" : null },
+      h("td", {}, h("button", { type: "button", onclick: () => this.press(action), "data-action": action }, turnText({ player: game.player, action }))),
+      columns.map((name) => cell(name, action))));
+    const focused = this.table.contains(document.activeElement) ? document.activeElement.dataset.action : null;
+    this.table.replaceChildren(
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, t("study.move")), columns.map((name) => h("th", { scope: "col" }, t(`study.column.${name}`, { depth: known.search?.depth ?? "" }))))),
+      h("tbody", {}, rows));
+    if (focused) this.table.querySelector(`[data-action="${focused}"]`)?.focus();
+    this.note.textContent = game.isOver ? statusOf(game.ruleset, game) : noteText(game, known, bounds);
+  }
+}
+
+/** How far the proof is, and the line of the opening book. */
+function noteText(game, known, bounds) {
+  const open = game.legal.filter((action) => !bounds[action] || bounds[action].lower !== bounds[action].upper).length;
+  const line = known.book?.line?.length ? ` ${t("study.book_line", { line: known.book.line.join(" ") })}` : "";
+  if (!open) return `${t("study.all_exact")}${line}`;
+  const nodes = (known.exact?.nodes ?? 0).toLocaleString(document.documentElement.lang);
+  return (known.exact?.hasEnded ? t("study.gave_up", { nodes }) : t("study.proving", { nodes })) + line;
+}
