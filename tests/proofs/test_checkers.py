@@ -29,7 +29,8 @@ FREE = 2
 
 def loaded() -> ModuleType:
     spec = importlib.util.spec_from_file_location("proof_check", ROOT / "proofs" / "check.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -64,8 +65,7 @@ def c_verdict(compiled: SimpleNamespace, content: bytes) -> str:
 def python_verdict(content: bytes) -> str:
     try:
         return check.check(content)
-    except check.InvalidProof as error:
-        assert str(error)
+    except check.InvalidProof:
         return ""
 
 
@@ -112,7 +112,7 @@ def test_changed_rules_are_refused(compiled: SimpleNamespace) -> None:
 
 
 def damaged(content: bytes, draw: random.Random) -> bytes:
-    """Return the content with one letter changed, removed, repeated, or two swapped, and the count corrected."""
+    """Return the content with a letter changed, removed or repeated, or the rest reversed."""
     head, _, body = content.partition(b"\n\n")
     south, north = body.split(b"\n")[:2]
     streams = [bytearray(south), bytearray(north)]
@@ -231,7 +231,7 @@ def test_set_positions(compiled: SimpleNamespace) -> None:
         {"owners": "s" + "-" * 11},
         {"stores": "22 23"},
         {"stores": "22"},
-        {"mover": "nobody"},
+        {"mover": "east"},
         {"stall": "50"},
         {"claim": "claim south 27 cap 0 leaf 20 letters 0"},
         {"claim": "claim south 23 cap 0 leaf 0 letters 0"},
@@ -284,7 +284,7 @@ def by_python(options, prover, cap, game, seeds, owners, got, hole):
 
 
 def compare_turns(compiled: SimpleNamespace, name: str, num_turns: int) -> None:
-    """Compare random turns of both checkers with naive.py: exact accounts are equal, capped ones never better."""
+    """Compare random turns with naive.py: exact accounts are equal, capped ones never better."""
     rules, draw = naive.NAIVE_RULESETS[name], random.Random(name)
     options, cases, asked = options_of(rules), [], []
     game = naive.new_game(rules)
@@ -310,7 +310,7 @@ def compare_turns(compiled: SimpleNamespace, name: str, num_turns: int) -> None:
     assert len(answers) == len(cases)
     for (before, game, prover, cap, seeds, owners, got, hole), answer in zip(cases, answers, strict=True):
         other = by_python(options, prover, cap, before, seeds, owners, got, hole)
-        if answer[0]:  # the mover of a round that is over is nobody's business
+        if answer[0]:  # the round is over, and has no next mover
             other[1] = answer[1]
         assert other == answer
         exact, owners_after, holdings = accounts(game, prover, cap)
