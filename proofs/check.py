@@ -197,7 +197,7 @@ def read(content):
     for claim in claims:
         claim[4], at = text[at : at + claim[4]], at + claim[4]
         fields("")
-    require(at == len(text), "the file goes on after the last claim")
+    require(at == len(text), "bytes follow the last claim")
     size, most = 2 * o.row_width, 2 * o.row_width * o.seeds_per_hole
     require(4 <= size <= 24 and 1 <= most <= 255, "row_width or seeds_per_hole is out of range")
     is_plain = (o.direction, o.landing, o.round_end) == ("anticlockwise", "weg", "both_stuck")

@@ -310,7 +310,7 @@ def compare_turns(compiled: SimpleNamespace, name: str, num_turns: int) -> None:
     assert len(answers) == len(cases)
     for (before, game, prover, cap, seeds, owners, got, hole), answer in zip(cases, answers, strict=True):
         other = by_python(options, prover, cap, before, seeds, owners, got, hole)
-        if answer[0]:  # the round is over, and has no next mover
+        if answer[0]:  # the round is over: the next mover does not matter
             other[1] = answer[1]
         assert other == answer
         exact, owners_after, holdings = accounts(game, prover, cap)
