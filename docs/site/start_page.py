@@ -69,6 +69,7 @@ SECTIONS: dict[str, tuple[str, dict[str, str]]] = {
             "reference/settings": "Training settings",
             "reference/command_line": "Command line",
             "reference/files": "File formats",
+            "reference/proofs": "Proofs of values",
             "data": "Data files",
             "api/index": "Python API",
         },
