@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mancala_env._util.files import write_whole
-from mancala_env.engine.state import PLAYERS, SOUTH, encode, load
+from mancala_env.engine.state import PLAYERS, encode, load
 from mancala_env.errors import InvalidArgument, InvalidPosition, InvalidRuleset, MancalaError, printable
 from mancala_env.games.position import Position
 from mancala_env.rulesets import CHOICES, Ruleset
@@ -87,7 +87,7 @@ class Proof:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """Bounds of the position's value as in :class:`~mancala_env.solver.Solution`, if the proof is valid."""
+        """Bounds of the value, as in :class:`~mancala_env.solver.Solution`, if the proof is valid."""
         position, total = self.position, num_seeds(self.position)
         least = {claim.player: claim.count for claim in self.claims}
         lead = position.stores[position.player] - position.stores[1 - position.player]
@@ -396,7 +396,7 @@ class _Reader:
 
 
 def ruleset_named(name: str, ruleset: Ruleset) -> Ruleset:
-    """Return the ruleset of the catalogue with a name if it plays these rules in a round, else the ruleset."""
+    """Return the catalogue's ruleset of a name if it plays these rules in a round, else the ruleset."""
     from mancala_env.rulesets import lookup, names
 
     if name in names():

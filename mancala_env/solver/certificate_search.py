@@ -87,7 +87,7 @@ class ProofProgress(NamedTuple):
 
 def prove(
     position: Position,
-    plan: Plan = Plan(),  # noqa: B008 (immutable)
+    plan: Plan = Plan(),
     *,
     memory_mb: float = 1024,
     num_threads: int = 1,

@@ -168,7 +168,7 @@ class Attempt:
         return self._in_order(answers, 1)
 
     def _greedy_turn(self) -> int | None:
-        """Return the turn of the highest score that the table proves, else the first that the solver proves."""
+        """Return the turn of the highest score that the table proves, else one that the solver proves."""
         answers = self._look_up()
         if known := self._in_order(answers, 1):
             return known[0]

@@ -260,9 +260,9 @@ def _slot_of(table, low, middle, high, word):
         kept = table[slot, 2]
         if kept >> _VALUE_SHIFT == _U0:
             return slot
-        if (kept & _POSITION_BITS) == word and table[slot, 0] == low and table[slot, 1] == middle:
-            if table.shape[1] < 4 or table[slot, 3] == high:
-                return slot
+        same = (kept & _POSITION_BITS) == word and table[slot, 0] == low and table[slot, 1] == middle
+        if same and (table.shape[1] < 4 or table[slot, 3] == high):
+            return slot
         slot = (slot + 1) & last
 
 
@@ -405,8 +405,8 @@ def walk(rules, claim, line, table, stream, stream_length, num_steps):
     """Resume a walk until its end, a missing byte, a full table or `num_steps` steps.
 
     `stream` is uint8 `[S]`, of which the first `stream_length` bytes are there. ``registers[STATUS]`` is the
-    reason for the return: DONE when the position of ply ``registers[LAST_PLY]`` is proved, LIMITED when the undo
-    arrays have ``registers[MOST_UNDONE]`` entries.
+    reason for the return: DONE when the position of ply ``registers[LAST_PLY]`` is proved, LIMITED when the
+    undo arrays have ``registers[MOST_UNDONE]`` entries.
     """
     registers = line.registers
     ply, stage, result = registers[PLY], registers[STAGE], registers[FOUND]
