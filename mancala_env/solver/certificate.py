@@ -229,7 +229,7 @@ class Walk:
         """Double the size of the table."""
         if 3 * self.table.nbytes > self.most_bytes:  # both tables are in memory while entries are copied
             limit, needed = self.most_bytes / 2**20, 3 * self.table.nbytes / 2**20
-            raise InvalidArgument(f"memory_mb={limit:g} is too small for this proof: it needs {needed:.0f}")
+            raise InvalidArgument(f"memory_mb={limit:g} is too small for this proof: it needs {needed:.1f}")
         larger = walks.new_table(self.ruleset, 2 * len(self.table))
         walks.grow(self.table, larger)
         self.table = larger

@@ -166,7 +166,7 @@ def _with_accounts(claim, game, board, got):
 
 
 @kernel
-def _play(rules, claim, game, hole):
+def play_in_accounts(rules, claim, game, hole):
     """Play a turn in the accounts of the prover ("The accounts" in the format's page)."""
     mover, prover = game.player, claim.prover
     after, _, captured, taken = play_turn(rules, game, hole)
@@ -366,7 +366,7 @@ def _expand(rules, claim, line, table, first, game):
         hole = nth_bit(holes, 0)
         holes &= holes - 1
         row += 1
-        after = _play(rules, claim, game, hole)
+        after = play_in_accounts(rules, claim, game, hole)
         result = _looked_up(rules, claim, line, table, after)
         if result == wanted:
             return wanted
