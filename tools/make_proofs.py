@@ -26,7 +26,8 @@ _HEAD = """\
 # Proofs of exact values
 
 Each file here proves the exact value of a round, or of the position after a first turn.
-[The format](../docs/reference/proofs.md) says what a file contains and why it proves its value. Check them yourself:
+[The format](../docs/reference/proofs.md) says what a file contains and why it proves its value.
+Check them yourself:
 
 ```bash
 cc -std=c99 -O2 -o check check.c && ./check leyla.proof
@@ -40,11 +41,11 @@ mancala verify leyla.proof
 | `first_turns/NAME-S1.proof` | the position after South's turn from hole 1 |
 | `check.c`, `check.py` | two checkers that share no code with the package or each other |
 
-The value is the margin for the player to move, without seeds in stores. A larger *leaf* makes a smaller file that takes longer to
-check. *Positions* are those that the proof visits. Positions of at most *leaf* free seeds come in addition.
+The value is the margin for the player to move, without seeds in stores. *Positions* are those that the proof
+visits, without positions of at most *leaf* free seeds. The checkers search these themselves.
 
-`make proofs` checks all files with all checkers and writes this page. `mancala prove NAME` makes a file. The times are seconds
-of one run on {machine}.
+`mancala prove NAME` makes a file. `make proofs` checks all files with all checkers and writes this page.
+The times are seconds of one run on {machine}.
 
 """
 
