@@ -43,10 +43,10 @@ def add_arguments(parser: Parser) -> None:
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
     from mancala_env.solver.certificate import Proof
-    from mancala_env.solver.certificate_search import Plan
+    from mancala_env.solver.certificate_search import ProofPlan
 
     position = position_given(options)
-    plan = Plan(options.leaf, options.cap, options.seeds, options.trial)
+    plan = ProofPlan(options.leaf, options.cap, options.seeds, options.trial)
     out = Path(f"{position.ruleset.name}.proof" if options.out is None else options.out)
     todo = {out: position}
     if options.actions:
@@ -96,5 +96,7 @@ def _prove(position: Position, plan: Any, file: Path, options: Any) -> dict[str,
 
 
 def _line(now: "ProofProgress") -> str:
+    if now.count is None:
+        return f"searching the value: {now.nodes:,} nodes"
     claim = f"{PLAYERS[now.player]} gets at least {now.count}"
     return f"{claim}, attempt {now.seed + 1}: {now.positions:,} positions, {now.letters:,} letters"

@@ -4,9 +4,10 @@
 :func:`~mancala_env.solver.certificate_search.prove` makes such proofs.
 
 >>> from mancala_env import Position
+>>> from mancala_env.solver import prove
 >>> proof = prove(Position("layli_goobalay", [0, 0, 1, 0, 0, 2, 0, 1, 0, 0, 0, 0], stores=(22, 22)))
 >>> verify(proof).bounds
-(4, 4)
+(0, 0)
 """
 
 import re

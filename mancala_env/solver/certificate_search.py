@@ -28,19 +28,19 @@ from mancala_env.solver.certificate import (
     position_lines,
     verify,
 )
-from mancala_env.solver.certificate_trials import Attempt
+from mancala_env.solver.certificate_trials import Attempt, LeafTooLarge
 from mancala_env.solver.exact import Solver
 
 _SAVE_SECONDS, _PROGRESS_SECONDS = 30.0, 0.5
 
 
 @dataclass(frozen=True)
-class Plan:
+class ProofPlan:
     """Settings of a proof.
 
     Attributes:
         leaf: Most free seeds of a position that is searched instead of proved, 0 to 255. A larger number
-            makes smaller files that take longer to check.
+            makes smaller files that take longer to check. It is halved if searches take too long.
         cap: Largest level of an owned hole in the accounts, 0 to 255; always 0 with the landing "uur". 255
             is exact. A smaller number can prove more positions at once, or none at all.
         seeds: Number of attempts for each claim. The smallest proof is kept.
@@ -68,7 +68,7 @@ class ProofProgress(NamedTuple):
 
     Attributes:
         player: The player whose claim is being proved.
-        count: The claim: this player gets at least this number of seeds.
+        count: The claim: this player gets at least this number of seeds. None: the value is being searched.
         seed: Number of the attempt, from 0.
         positions: Proved positions of the attempt so far.
         letters: Letters of the attempt so far.
@@ -77,7 +77,7 @@ class ProofProgress(NamedTuple):
     """
 
     player: int
-    count: int
+    count: int | None
     seed: int
     positions: int
     letters: int
@@ -87,7 +87,7 @@ class ProofProgress(NamedTuple):
 
 def prove(
     position: Position,
-    plan: Plan = Plan(),
+    plan: ProofPlan = ProofPlan(),
     *,
     memory_mb: float = 1024,
     num_threads: int = 1,
@@ -109,6 +109,7 @@ def prove(
         InvalidPosition: The round is over, or territory has changed hands.
         InvalidArgument: Another argument is invalid, or `plan.cap` is too small for a proof.
 
+    >>> from mancala_env import Position
     >>> proof = prove(Position("leyla", [1, 0, 2, 0, 0, 1, 0, 0, 3, 0, 1, 0], stores=(20, 20)))
     >>> proof.bounds[0] == proof.bounds[1]
     True
@@ -129,7 +130,7 @@ class _Maker:
     def __init__(
         self,
         position: Position,
-        plan: Plan,
+        plan: ProofPlan,
         solver: Solver,
         checkpoint: Path | None,
         progress: Callable[[ProofProgress], None] | None,
@@ -137,7 +138,9 @@ class _Maker:
         self.position, self.plan, self.solver = position, plan, solver
         self.checkpoint, self.progress = checkpoint, progress
         self.started = self.saved = self.reported = time.monotonic()
-        # Letters by "player seed": finished attempts (None: another one was shorter), and the unfinished one.
+        self.attempt: tuple[Attempt, Claim, int] | None = None  # with its seed
+        solver.on_call = self._report
+        # Letters by "player leaf seed": finished attempts (None: longer than others), and the current one.
         self.letters: dict[str, str | None] = {}
         self.unfinished: dict[str, str] = {}
         self.value: int | None = None
@@ -161,31 +164,39 @@ class _Maker:
         )
 
     def _claim(self, player: int, count: int) -> Claim:
-        """Return a claim with the shortest of some proofs."""
+        """Return a claim with the shortest of some proofs, with a smaller leaf if searches take too long."""
         cap = 0 if self.position.ruleset.landing == "uur" else self.plan.cap
         claim = Claim(player, count, cap, self.plan.leaf, b"")
+        while True:
+            try:
+                return self._shortest(claim)
+            except LeafTooLarge:
+                claim = claim._replace(leaf=claim.leaf // 2)
+
+    def _shortest(self, claim: Claim) -> Claim:
         for seed in range(self.plan.seeds):
-            if (key := f"{player} {seed}") not in self.letters:
+            if (key := f"{claim.player} {claim.leaf} {seed}") not in self.letters:
                 self.letters[key] = self._attempt(claim, seed, key)
                 self.unfinished = {}
                 self._save()
-        found = self._found(player)
-        return claim._replace(letters=min(found, key=len).encode())
+        return claim._replace(letters=min(self._found(claim), key=len).encode())
 
-    def _found(self, player: int) -> list[str]:
-        """Return the letters of a player's finished attempts."""
-        return [text for key, text in self.letters.items() if key[0] == str(player) and text is not None]
+    def _found(self, claim: Claim) -> list[str]:
+        """Return the letters of the finished attempts of a claim."""
+        start = f"{claim.player} {claim.leaf} "
+        return [text for key, text in self.letters.items() if key.startswith(start) and text is not None]
 
     def _attempt(self, claim: Claim, seed: int, key: str) -> str | None:
         """Return the letters of an attempt, or None if they become more than those of another attempt."""
         attempt = Attempt(self.position, claim, self.solver, self.plan.trial, seed)
+        self.attempt = attempt, claim, seed
         attempt.walk.add_letters(self.unfinished.get(key, "").encode())
-        most = min(map(len, self._found(claim.player)), default=MOST_LETTERS)
+        most = min(map(len, self._found(claim)), default=MOST_LETTERS)
         try:
             while not attempt.step():
                 if attempt.walk.num_turns > most:
                     return None
-                self._report(attempt, claim, seed)
+                self._report()
                 if time.monotonic() >= self.saved + _SAVE_SECONDS:
                     self._save_unfinished(key, attempt)
         except BaseException:
@@ -197,15 +208,18 @@ class _Maker:
         self.unfinished = {key: attempt.walk.letters().decode()}
         self._save()
 
-    def _report(self, attempt: Attempt, claim: Claim, seed: int) -> None:
+    def _report(self) -> None:
         now = time.monotonic()
-        if self.progress is not None and now >= self.reported + _PROGRESS_SECONDS:
-            self.reported = now
-            positions, letters = attempt.walk.register(walks.USED), attempt.walk.num_turns
-            seconds = now - self.started
-            self.progress(
-                ProofProgress(claim.player, claim.count, seed, positions, letters, self.solver.nodes, seconds)
-            )
+        if self.progress is None or now < self.reported + _PROGRESS_SECONDS:
+            return
+        self.reported = now
+        nodes, seconds = self.solver.nodes, now - self.started
+        if self.attempt is None:
+            self.progress(ProofProgress(self.position.player, None, 0, 0, 0, nodes, seconds))
+            return
+        attempt, claim, seed = self.attempt
+        positions, letters = attempt.walk.register(walks.USED), attempt.walk.num_turns
+        self.progress(ProofProgress(claim.player, claim.count, seed, positions, letters, nodes, seconds))
 
     def _load(self) -> None:
         """Read the checkpoint, if there is one of the same settings."""

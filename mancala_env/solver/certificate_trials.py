@@ -35,7 +35,8 @@ _MORE_NODES = 2000
 _KEPT_TRIAL = 8
 # Noise in the scores of every seed but the first.
 _NOISE = 4.0
-MOST_TRIAL = 1 << 19
+# Searched small positions of an attempt that are too many, besides a number for each proved position.
+_MOST_SEARCHED, _SEARCHED_EACH = 3_000_000, 500
 _UNDO_ENTRIES, _UNDO_SPARE = 1 << 20, 1 << 15
 
 
@@ -72,6 +73,10 @@ def look_up_turns(rules, claim, line, table, answers):
         answers[turn, _SCORE] = 2 * got + (replies if is_provers else -replies)
 
 
+class LeafTooLarge(InvalidArgument):
+    """Positions of at most `leaf` free seeds take too long to search."""
+
+
 class Attempt:
     """One attempt to prove a claim.
 
@@ -86,7 +91,7 @@ class Attempt:
             position: The position.
             claim: The claim; its letters are not used.
             prover: Answers questions about turns.
-            trial: Most proved positions of a trial, at most MOST_TRIAL; 0: no trials.
+            trial: Most proved positions of a trial, at most half a million; 0: no trials.
             seed: Seed of the noise in the order of turns; 0: no noise.
         """
         self.walk = Walk(position, claim, DEFAULT_MEMORY_MB, _UNDO_ENTRIES)
@@ -101,13 +106,14 @@ class Attempt:
 
         Raises:
             InvalidArgument: The accounts of the claim do not prove it.
+            LeafTooLarge: The searches of small positions take too long.
         """
         walk, registers = self.walk, self._registers
         registers[walks.UNDONE] = registers[walks.LAST_PLY] = 0
         registers[walks.MOST_UNDONE] = _UNDO_ENTRIES - _UNDO_SPARE
         if walk.has_little_room(self._trial):  # a trial must not enlarge the table
             walk.enlarge()
-        status = walk.resume()
+        status = self._resume()
         if status == walks.DONE:
             return True
         if status == walks.NEEDS_BYTE:
@@ -117,6 +123,13 @@ class Attempt:
         if status == walks.REFUTED:
             raise InvalidArgument(f"cap={walk.claim.cap} is too small for a proof; {walk.where()}")
         return False
+
+    def _resume(self) -> int:
+        """Walk on, and return the status."""
+        most = _MOST_SEARCHED + _SEARCHED_EACH * self.walk.register(walks.USED)
+        if self.walk.register(walks.SEARCHED) > most:
+            raise LeafTooLarge(f"leaf={self.walk.claim.leaf} is too large: searches take too long")
+        return self.walk.resume()
 
     def _choose(self) -> list[int]:
         """Return the next turns of the prover, or none if no turn suffices."""
@@ -138,20 +151,22 @@ class Attempt:
         before, turns_before = registers.copy(), walk.line.nums[first : first + self._stride].copy()
         registers[walks.LAST_PLY] = registers[walks.PLY]
         registers[walks.MOST_UNDONE] = registers[walks.UNDONE] + limit
-        next_turn: int | None = turn
-        status = walks.NEEDS_BYTE
-        while next_turn is not None and status in (walks.NEEDS_BYTE, walks.PAUSED):
-            if status == walks.NEEDS_BYTE:
-                walk.add(np.array([next_turn], np.uint8))
-            status = walk.resume()
-            if status == walks.NEEDS_BYTE:
-                next_turn = self._greedy_turn()
-        positions = int(registers[walks.UNDONE] - before[walks.UNDONE])
-        found = walk.turns[length : walk.num_turns].tolist()
-        walks.undo(walk.line, walk.table, int(before[walks.UNDONE]))
-        registers[:] = before
-        walk.line.nums[first : first + self._stride] = turns_before
-        walk.num_turns = length
+        try:
+            next_turn: int | None = turn
+            status = walks.NEEDS_BYTE
+            while next_turn is not None and status in (walks.NEEDS_BYTE, walks.PAUSED):
+                if status == walks.NEEDS_BYTE:
+                    walk.add(np.array([next_turn], np.uint8))
+                status = self._resume()
+                if status == walks.NEEDS_BYTE:
+                    next_turn = self._greedy_turn()
+            positions = int(registers[walks.UNDONE] - before[walks.UNDONE])
+            found = walk.turns[length : walk.num_turns].tolist()
+        finally:  # also after Ctrl-C, so that the letters that are saved are without the trial
+            walks.undo(walk.line, walk.table, int(before[walks.UNDONE]))
+            registers[:] = before
+            walk.line.nums[first : first + self._stride] = turns_before
+            walk.num_turns = length
         return (positions, found) if status == walks.DONE else None
 
     def _winning_turns(self) -> list[int]:

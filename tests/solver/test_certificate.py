@@ -18,7 +18,7 @@ from mancala_env.engine.state import encode, load, save
 from mancala_env.errors import InvalidArgument, InvalidPosition
 from mancala_env.solver import certificate_walk as walks
 from mancala_env.solver.certificate import Claim, InvalidProof, Proof, Walk, verify
-from mancala_env.solver.certificate_search import Plan, ProofProgress, prove
+from mancala_env.solver.certificate_search import ProofPlan, ProofProgress, prove
 
 SMALL = {
     "layli_goobalay": ("uur", {}),
@@ -56,15 +56,15 @@ def late(name: str, count: int) -> list[tuple[Position, int]]:
 def test_a_proof_of_a_start_has_the_solvers_value(name: str, leaf: int) -> None:
     position = Position(small(name))
     value = solver.Solver(position.ruleset).value(position)
-    proof = prove(position, Plan(leaf=leaf))
+    proof = prove(position, ProofPlan(leaf=leaf))
     assert verify(proof).bounds == (value, value)
     assert Proof.from_bytes(proof.to_bytes()) == proof
 
 
 @pytest.mark.parametrize("name", rulesets.names())
 def test_a_proof_of_a_solved_position_has_its_value(name: str) -> None:
-    for position, value in late(name, 20):
-        proof = prove(position, Plan(leaf=3, trial=100), memory_mb=16)
+    for position, value in late(name, 10):
+        proof = prove(position, ProofPlan(leaf=3, trial=100), memory_mb=16)
         read = Proof.from_bytes(proof.to_bytes())
         assert verify(read).bounds == (value, value)
         assert read.position.to_text().split()[1:4] == position.to_text().split()[1:4]
@@ -76,7 +76,7 @@ def test_a_small_cap_proves_less_and_never_more(name: str) -> None:
     for position, value in late(name, 30):
         for cap in (0, 1, 3):
             try:
-                proof = prove(position, Plan(leaf=0, cap=cap), memory_mb=16)
+                proof = prove(position, ProofPlan(leaf=0, cap=cap), memory_mb=16)
             except InvalidArgument as error:
                 refused.append(str(error))
                 continue
@@ -99,7 +99,7 @@ def test_one_claim_proves_a_bound() -> None:
 
 @pytest.mark.parametrize("name", SMALL)
 def test_a_false_claim_is_rejected_with_any_letters(name: str) -> None:
-    proof = prove(Position(small(name)), Plan(leaf=0))
+    proof = prove(Position(small(name)), ProofPlan(leaf=0))
     rng = random.Random(1)
     for claim in proof.claims:
         more = claim._replace(count=claim.count + 1)
@@ -111,7 +111,7 @@ def test_a_false_claim_is_rejected_with_any_letters(name: str) -> None:
 
 @pytest.mark.parametrize("name", SMALL)
 def test_a_damaged_proof_is_rejected_or_is_another_proof(name: str) -> None:
-    proof = prove(Position(small(name)), Plan(leaf=0))
+    proof = prove(Position(small(name)), ProofPlan(leaf=0))
     rng = random.Random(2)
     num_rejected = 0
     for claim in proof.claims:
@@ -130,7 +130,7 @@ def test_a_damaged_proof_is_rejected_or_is_another_proof(name: str) -> None:
 
 
 def test_other_rules_make_a_proof_invalid() -> None:
-    proof = prove(Position(small("leyla")), Plan(leaf=0))
+    proof = prove(Position(small("leyla")), ProofPlan(leaf=0))
     other = Proof(Position(Ruleset(name="other", row_width=3, landing="uur")), proof.claims)
     with pytest.raises(InvalidProof):
         verify(other)
@@ -248,7 +248,7 @@ def test_turns_in_accounts_are_those_of_the_page(
 
 
 def example() -> bytes:
-    return prove(Position(small("leyla")), Plan(leaf=0)).to_bytes()
+    return prove(Position(small("leyla")), ProofPlan(leaf=0)).to_bytes()
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,15 @@ def test_positions_outside_the_format_are_refused() -> None:
 @pytest.mark.parametrize(("name", "value"), [("leaf", -1), ("cap", 256), ("seeds", 0), ("trial", -5)])
 def test_settings_out_of_range_are_refused(name: str, value: int) -> None:
     with raises(InvalidArgument, name, value):
-        Plan(**{name: value})
+        ProofPlan(**{name: value})
+
+
+def test_a_leaf_that_takes_too_long_is_halved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mancala_env.solver.certificate_trials._MOST_SEARCHED", 0)
+    monkeypatch.setattr("mancala_env.solver.certificate_trials._SEARCHED_EACH", 0)
+    proof = prove(Position(small("leyla")), ProofPlan(leaf=5))
+    assert max(claim.leaf for claim in proof.claims) < 5
+    assert verify(proof).bounds == proof.bounds
 
 
 def test_a_table_that_is_too_small_is_refused() -> None:
@@ -347,22 +355,23 @@ def test_a_table_that_is_too_small_is_refused() -> None:
 
 
 def test_an_interrupted_proof_resumes(tmp_path: Path) -> None:
-    checkpoint, plan = tmp_path / "part", Plan(leaf=0, seeds=2)
+    checkpoint, plan = tmp_path / "part", ProofPlan(leaf=0, seeds=2)
     position = Position(small("leyla"))
-    seen: list[ProofProgress] = []
+    seen = [0]
 
     def stop(now: ProofProgress) -> None:
-        seen.append(now)
-        raise KeyboardInterrupt
+        if now.letters > seen[-1]:
+            seen.append(now.letters)
+            raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mancala_env.solver.certificate_search._PROGRESS_SECONDS", 0.0)
         for _ in range(3):
             with pytest.raises(KeyboardInterrupt):
                 prove(position, plan, checkpoint=checkpoint, progress=stop)
-    assert [now.letters for now in seen] == sorted({now.letters for now in seen})  # each call went on
+    assert len(seen) == 4  # each call went further than the one before
     with raises(InvalidArgument, str(checkpoint)):
-        prove(position, Plan(leaf=1), checkpoint=checkpoint)
+        prove(position, ProofPlan(leaf=1), checkpoint=checkpoint)
     proof = prove(position, plan, checkpoint=checkpoint)
     assert proof.bounds == prove(position, plan).bounds
     assert not checkpoint.exists()
