@@ -29,6 +29,11 @@ SMALL = {
 PROOFS = Path(__file__).parents[2] / "proofs"
 
 
+def proved(position: Position, plan: ProofPlan = ProofPlan(), **options: Any) -> Proof:  # noqa: B008
+    """Make a proof with a small table."""
+    return prove(position, plan, memory_mb=8, **options)
+
+
 def small(name: str) -> Ruleset:
     """Return the rules of a game on a board of six holes."""
     landing, options = SMALL[name]
@@ -55,8 +60,8 @@ def late(name: str, count: int) -> list[tuple[Position, int]]:
 @pytest.mark.parametrize("leaf", [0, 5])
 def test_a_proof_of_a_start_has_the_solvers_value(name: str, leaf: int) -> None:
     position = Position(small(name))
-    value = solver.Solver(position.ruleset).value(position)
-    proof = prove(position, ProofPlan(leaf=leaf))
+    value = solver.Solver(position.ruleset, memory_mb=8).value(position)
+    proof = proved(position, ProofPlan(leaf=leaf))
     assert verify(proof).bounds == (value, value)
     assert Proof.from_bytes(proof.to_bytes()) == proof
 
@@ -64,7 +69,7 @@ def test_a_proof_of_a_start_has_the_solvers_value(name: str, leaf: int) -> None:
 @pytest.mark.parametrize("name", rulesets.names())
 def test_a_proof_of_a_solved_position_has_its_value(name: str) -> None:
     for position, value in late(name, 10):
-        proof = prove(position, ProofPlan(leaf=3, trial=100), memory_mb=16)
+        proof = proved(position, ProofPlan(leaf=3, trial=100))
         read = Proof.from_bytes(proof.to_bytes())
         assert verify(read).bounds == (value, value)
         assert read.position.to_text().split()[1:4] == position.to_text().split()[1:4]
@@ -76,7 +81,7 @@ def test_a_small_cap_proves_less_and_never_more(name: str) -> None:
     for position, value in late(name, 30):
         for cap in (0, 1, 3):
             try:
-                proof = prove(position, ProofPlan(leaf=0, cap=cap), memory_mb=16)
+                proof = proved(position, ProofPlan(leaf=0, cap=cap))
             except InvalidArgument as error:
                 refused.append(str(error))
                 continue
@@ -87,7 +92,7 @@ def test_a_small_cap_proves_less_and_never_more(name: str) -> None:
 
 
 def test_one_claim_proves_a_bound() -> None:
-    proof = prove(Position(small("leyla")))
+    proof = proved(Position(small("leyla")))
     south, north = proof.claims
     value = proof.bounds[0]
     assert verify(Proof(proof.position, (south,))).bounds == (value, proof.position.ruleset.total_seeds)
@@ -99,7 +104,7 @@ def test_one_claim_proves_a_bound() -> None:
 
 @pytest.mark.parametrize("name", SMALL)
 def test_a_false_claim_is_rejected_with_any_letters(name: str) -> None:
-    proof = prove(Position(small(name)), ProofPlan(leaf=0))
+    proof = proved(Position(small(name)), ProofPlan(leaf=0))
     rng = random.Random(1)
     for claim in proof.claims:
         more = claim._replace(count=claim.count + 1)
@@ -111,7 +116,7 @@ def test_a_false_claim_is_rejected_with_any_letters(name: str) -> None:
 
 @pytest.mark.parametrize("name", SMALL)
 def test_a_damaged_proof_is_rejected_or_is_another_proof(name: str) -> None:
-    proof = prove(Position(small(name)), ProofPlan(leaf=0))
+    proof = proved(Position(small(name)), ProofPlan(leaf=0))
     rng = random.Random(2)
     num_rejected = 0
     for claim in proof.claims:
@@ -130,7 +135,7 @@ def test_a_damaged_proof_is_rejected_or_is_another_proof(name: str) -> None:
 
 
 def test_other_rules_make_a_proof_invalid() -> None:
-    proof = prove(Position(small("leyla")), ProofPlan(leaf=0))
+    proof = proved(Position(small("leyla")), ProofPlan(leaf=0))
     other = Proof(Position(Ruleset(name="other", row_width=3, landing="uur")), proof.claims)
     with pytest.raises(InvalidProof):
         verify(other)
@@ -248,7 +253,7 @@ def test_turns_in_accounts_are_those_of_the_page(
 
 
 def example() -> bytes:
-    return prove(Position(small("leyla")), ProofPlan(leaf=0)).to_bytes()
+    return proved(Position(small("leyla")), ProofPlan(leaf=0)).to_bytes()
 
 
 @pytest.mark.parametrize(
@@ -297,7 +302,7 @@ def test_every_cut_and_every_extra_byte_is_rejected() -> None:
 
 def test_a_set_position_is_read_as_written() -> None:
     text = "leyla 1,2,4n,0,0,1/0,3,0,4n,1,0 10-12 N stall=7"
-    proof = prove(Position.from_text(text))
+    proof = proved(Position.from_text(text))
     read = Proof.from_bytes(proof.to_bytes())
     assert (read, read.position.to_text()) == (proof, text)
 
@@ -314,7 +319,7 @@ def test_a_set_position_is_read_as_written() -> None:
     ],
 )
 def test_an_impossible_position_is_rejected(old: str, new: str) -> None:
-    proof = prove(Position.from_text("leyla 1,2,4n,0,0,1/0,3,0,4n,1,0 10-12 N stall=7"))
+    proof = proved(Position.from_text("leyla 1,2,4n,0,0,1/0,3,0,4n,1,0 10-12 N stall=7"))
     content = proof.to_bytes().decode()
     assert old in content
     with pytest.raises(InvalidProof):
@@ -324,10 +329,10 @@ def test_an_impossible_position_is_rejected(old: str, new: str) -> None:
 def test_positions_outside_the_format_are_refused() -> None:
     over = Position("leyla", [0] * 12, stores=(24, 24))
     with raises(InvalidPosition, over.to_text()):
-        prove(over)
+        proved(over)
     later = Position("gabata_i", [4] * 12, territory=[0] * 8 + [1] * 4, round=2)
     with raises(InvalidPosition, later.to_text()):
-        prove(later)
+        proved(later)
 
 
 # Limits and resumption.
@@ -342,7 +347,7 @@ def test_settings_out_of_range_are_refused(name: str, value: int) -> None:
 def test_a_leaf_that_takes_too_long_is_halved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mancala_env.solver.certificate_trials._MOST_SEARCHED", 0)
     monkeypatch.setattr("mancala_env.solver.certificate_trials._SEARCHED_EACH", 0)
-    proof = prove(Position(small("leyla")), ProofPlan(leaf=5))
+    proof = proved(Position(small("leyla")), ProofPlan(leaf=5))
     assert max(claim.leaf for claim in proof.claims) < 5
     assert verify(proof).bounds == proof.bounds
 
@@ -368,12 +373,12 @@ def test_an_interrupted_proof_resumes(tmp_path: Path) -> None:
         patch.setattr("mancala_env.solver.certificate_search._PROGRESS_SECONDS", 0.0)
         for _ in range(3):
             with pytest.raises(KeyboardInterrupt):
-                prove(position, plan, checkpoint=checkpoint, progress=stop)
+                proved(position, plan, checkpoint=checkpoint, progress=stop)
     assert len(seen) == 4  # each call went further than the one before
     with raises(InvalidArgument, str(checkpoint)):
-        prove(position, ProofPlan(leaf=1), checkpoint=checkpoint)
-    proof = prove(position, plan, checkpoint=checkpoint)
-    assert proof.bounds == prove(position, plan).bounds
+        proved(position, ProofPlan(leaf=1), checkpoint=checkpoint)
+    proof = proved(position, plan, checkpoint=checkpoint)
+    assert proof.bounds == proved(position, plan).bounds
     assert not checkpoint.exists()
 
 
@@ -381,7 +386,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
     checkpoint = tmp_path / "part"
     checkpoint.write_text("{")
     with raises(InvalidArgument, str(checkpoint)):
-        prove(Position(small("leyla")), checkpoint=checkpoint)
+        proved(Position(small("leyla")), checkpoint=checkpoint)
 
 
 # The commands.
@@ -395,7 +400,7 @@ def run(capsys: Any, *words: str) -> tuple[int, str]:
 def test_the_commands_prove_and_verify(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     small("leyla").save("small.yaml")
-    assert run(capsys, "prove", "small.yaml", "--leaf", "0", "--out", "all.proof")[0] == 0
+    assert run(capsys, "prove", "small.yaml", "--leaf", "0", "--memory_mb", "8", "--out", "all.proof")[0] == 0
     status, out = run(capsys, "verify", "all.proof")
     assert (status, out.split()[0]) == (0, "VALID")
     content = Path("all.proof").read_bytes()
@@ -403,8 +408,8 @@ def test_the_commands_prove_and_verify(tmp_path: Path, capsys: Any, monkeypatch:
     status, out = run(capsys, "verify", "bad.proof", "all.proof")
     assert (status, [line.split()[0] for line in out.splitlines()]) == (1, ["INVALID", "VALID"])
     assert main(["verify", "none.proof"]) == 2
-    assert run(capsys, "prove", "small.yaml", "--actions", "--out", "all.proof")[0] == 0
-    values = solver.Solver(small("leyla")).action_values(Position(small("leyla")))
+    assert run(capsys, "prove", "small.yaml", "--actions", "--memory_mb", "8", "--out", "all.proof")[0] == 0
+    values = solver.Solver(small("leyla"), memory_mb=8).action_values(Position(small("leyla")))
     for action, value in values.items():
         after = Position(small("leyla"))
         after.play(action)
