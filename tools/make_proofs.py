@@ -5,6 +5,7 @@ again. With names of rulesets, their proofs are made first; ``--actions`` makes 
 """
 
 import hashlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -45,7 +46,7 @@ The value is the margin for the player to move, without seeds in stores. *Positi
 visits, without positions of at most *leaf* free seeds. The checkers search these themselves.
 
 `mancala prove NAME` makes a file. `make proofs` checks all files with all checkers and writes this page.
-The times are seconds of one run on {machine}.
+The times are processor seconds of one run on {machine}.
 
 """
 
@@ -65,12 +66,14 @@ class Row(NamedTuple):
 def checked(file: Path, checker: Path) -> Row:
     """Check a file with every checker; raise a MancalaError if one rejects it."""
     proof = Proof.read(file)
+    started = time.process_time()
     found = verify(proof)
+    own = time.process_time() - started
     lower, upper = found.bounds
     seconds = [
         _run([str(checker), str(file)]),
         _run([sys.executable, str(FOLDER / "check.py"), str(file)]),
-        found.seconds,
+        own,
     ]
     return Row(
         file.relative_to(FOLDER).as_posix(),
@@ -100,12 +103,13 @@ def page(rows: Sequence[Row]) -> str:
 
 
 def _run(command: list[str]) -> float:
-    """Run a checker and return its seconds."""
-    started = time.monotonic()
+    """Run a checker and return its processor seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise MancalaError(f"{' '.join(command)}: {done.stdout}{done.stderr}")
-    return time.monotonic() - started
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _build(folder: str) -> Path:

@@ -96,7 +96,7 @@ def _prove(position: Position, plan: Any, file: Path, options: Any) -> dict[str,
 
 
 def _line(now: "ProofProgress") -> str:
-    if now.count is None:
+    if now.least is None:
         return f"searching the value: {now.nodes:,} nodes"
-    claim = f"{PLAYERS[now.player]} gets at least {now.count}"
+    claim = f"{PLAYERS[now.player]} gets at least {now.least}"
     return f"{claim}, attempt {now.seed + 1}: {now.positions:,} positions, {now.letters:,} letters"

@@ -48,7 +48,7 @@ def _result(file: str, memory_mb: float) -> dict[str, Any]:
         "file": file,
         "is_valid": True,
         "position": proof.position.to_text(),
-        "claims": {PLAYERS[claim.player]: claim.count for claim in proof.claims},
+        "claims": {PLAYERS[claim.player]: claim.least for claim in proof.claims},
         "value": lower if lower == upper else None,
         "lower": lower,
         "upper": upper,

@@ -55,14 +55,14 @@ class Claim(NamedTuple):
 
     Attributes:
         player: The player, 0 South or 1 North.
-        count: They get at least this number of all seeds.
+        least: They get at least this number of all seeds.
         cap: Largest level of an owned hole in the accounts of the proof, 0 to 255.
         leaf: Positions of at most this number of free seeds are searched, 0 to 255.
         letters: The turns of the player, ``a`` for the first legal turn.
     """
 
     player: int
-    count: int
+    least: int
     cap: int
     leaf: int
     letters: bytes
@@ -71,7 +71,7 @@ class Claim(NamedTuple):
     def heading(self) -> str:
         """The claim's line of the file."""
         seat, length = _SEATS[self.player], len(self.letters)
-        return f"claim {seat} {self.count} cap {self.cap} leaf {self.leaf} letters {length}"
+        return f"claim {seat} {self.least} cap {self.cap} leaf {self.leaf} letters {length}"
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Proof:
     def bounds(self) -> tuple[int, int]:
         """Bounds of the value, as in :class:`~mancala_env.solver.Solution`, if the proof is valid."""
         position, total = self.position, num_seeds(self.position)
-        least = {claim.player: claim.count for claim in self.claims}
+        least = {claim.player: claim.least for claim in self.claims}
         lead = position.stores[position.player] - position.stores[1 - position.player]
         lower = 2 * least.get(position.player, 0) - total - lead
         upper = total - 2 * least.get(1 - position.player, 0) - lead
@@ -187,7 +187,7 @@ class Walk:
     def __init__(self, position: Position, claim: Claim, memory_mb: float, num_undo: int = 0) -> None:
         ruleset = self.ruleset = position.ruleset
         self.rules = encode(ruleset)
-        self.claim = walks.Claim(claim.player, claim.count, claim.cap, claim.leaf, num_seeds(position))
+        self.claim = walks.Claim(claim.player, claim.least, claim.cap, claim.leaf, num_seeds(position))
         self.line = walks.new_line(ruleset, _NUM_LEAVES, num_undo)
         self.table = walks.new_table(ruleset, _FIRST_ENTRIES)
         self.most_bytes = positive("memory_mb", memory_mb) * 2**20

@@ -68,7 +68,7 @@ class ProofProgress(NamedTuple):
 
     Attributes:
         player: The player whose claim is being proved.
-        count: The claim: this player gets at least this number of seeds. None: the value is being searched.
+        least: The claim: this player gets at least this number of seeds. None: the value is being searched.
         seed: Number of the attempt, from 0.
         positions: Proved positions of the attempt so far.
         letters: Letters of the attempt so far.
@@ -77,7 +77,7 @@ class ProofProgress(NamedTuple):
     """
 
     player: int
-    count: int | None
+    least: int | None
     seed: int
     positions: int
     letters: int
@@ -219,7 +219,7 @@ class _Maker:
             return
         attempt, claim, seed = self.attempt
         positions, letters = attempt.walk.register(walks.USED), attempt.walk.num_turns
-        self.progress(ProofProgress(claim.player, claim.count, seed, positions, letters, nodes, seconds))
+        self.progress(ProofProgress(claim.player, claim.least, seed, positions, letters, nodes, seconds))
 
     def _load(self) -> None:
         """Read the checkpoint, if there is one of the same settings."""

@@ -107,10 +107,10 @@ def test_a_false_claim_is_rejected_with_any_letters(name: str) -> None:
     proof = proved(Position(small(name)), ProofPlan(leaf=0))
     rng = random.Random(1)
     for claim in proof.claims:
-        more = claim._replace(count=claim.count + 1)
+        more = claim._replace(least=claim.least + 1)
         longer = claim.letters + bytes(rng.choices(b"abc", k=200))
         for letters in [claim.letters, longer, *(bytes(rng.choices(b"abc", k=50)) for _ in range(50))]:
-            with raises(InvalidProof, more.count):
+            with raises(InvalidProof, more.least):
                 verify(Proof(proof.position, (more._replace(letters=letters),)))
 
 
