@@ -7,6 +7,7 @@ import { Coach } from "./coach_card.js";
 import { h } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
 import { sharedAnalysis } from "./game_analysis.js";
+import { LeftGame } from "./left_game.js";
 import { endsOf, positionInWords, timelineOf } from "./motion.js";
 import { NewGameForm } from "./new_game_form.js";
 import { readRecord } from "./record.js";
@@ -15,7 +16,7 @@ import { SavedGames } from "./saved_games.js";
 import { playerName, statusOf } from "./scene.js";
 import { isAbort, Searches } from "./searches.js";
 import { t } from "./texts.js";
-import { legalText, turnInWords } from "./turn_words.js";
+import { legalText, reasonOf, turnInWords, whyNotSown } from "./turn_words.js";
 import { showTurns } from "./turns_list.js";
 import { badgesOf } from "./values.js";
 import { valuesInWords } from "./values_table.js";
@@ -38,6 +39,7 @@ export class PlayView {
     this.app = app;
     this.searches = new Searches();
     this.saved = new SavedGames(app);
+    this.left = new LeftGame(this);
     this.form = new NewGameForm(app, () => {
       this.newGame();
       this.board.focus();
@@ -90,7 +92,11 @@ export class PlayView {
   /** Show the view with the position in the address, or with the last game. */
   enter({ game, line } = {}) {
     this.isShown = true;
-    if (line) return this.begin(line, this.players);
+    if (line) {
+      this.left.keep();
+      this.begin(line, this.players);
+      return this.left.offer(t("play.begun", { title: line.ruleset.title }));
+    }
     if (this.line && (!game || this.line.game.text === game.text)) {
       this.app.address("play", this.line.game);
       return this.#next();
@@ -154,7 +160,9 @@ export class PlayView {
     this.app.warn("");
     try {
       const { line, players } = this.form.read();
+      this.left.keep();
       this.begin(line, players);
+      this.left.offer(t("play.begun", { title: line.ruleset.title }));
       this.app.say(`${t("play.begun", { title: line.ruleset.title })} ${positionInWords(line.game)}`);
     } catch (error) {
       this.app.warn(error.message);
@@ -177,7 +185,8 @@ export class PlayView {
   #tryAction(action) {
     const { game } = this.line;
     if (game.legal.includes(action)) return this.#play(action);
-    this.app.say(t("play.illegal", { turn: turnText({ player: game.player, action }), legal: legalText(game) }));
+    this.status.textContent = `${reasonOf(game, action)} ${this.#statusText()}`;
+    this.app.say(whyNotSown(game, action));
   }
 
   #sayWhyNot() {
@@ -187,6 +196,7 @@ export class PlayView {
   async #play(action, note) {
     const { board, line } = this;
     this.#thinking?.abort();
+    if (this.left.isThere) this.app.tell("", false);
     this.#analysis?.stopAnalysis();
     const turn = line.play(action);
     if (note) turn.note = note;
@@ -237,6 +247,7 @@ export class PlayView {
   takeBack() {
     this.#thinking?.abort();
     const { line } = this;
+    if (this.left.isThere) return this.left.undo();
     if (!line.turns.length && line.resigned === null) return this.app.say(t("play.nothing_to_take_back"));
     const hasYou = this.players.includes("you");
     do line.takeBack();
@@ -270,6 +281,16 @@ export class PlayView {
     this.#thinking?.abort();
     line.resigned = this.players[line.game.player] === "you" ? line.game.player : 1 - line.game.player;
     this.#isPaused = false;
+    this.#saveAndList();
+    this.#next();
+    this.app.say(this.status.textContent);
+    this.app.tell(this.status.textContent, false, { label: t("play.undo"), act: () => this.#playOn(line) });
+  }
+
+  /** Undo a resignation. */
+  #playOn(line) {
+    if (line !== this.line || line.resigned === null) return;
+    line.resigned = null;
     this.#saveAndList();
     this.#next();
     this.app.say(this.status.textContent);
@@ -344,7 +365,7 @@ export class PlayView {
     this.root.classList.toggle("over", line.isOver);
     this.root.classList.toggle("lost", this.#isLost);
     for (const button of this.root.querySelectorAll("[data-does=resign], [data-does=hint], [data-does=values]")) button.disabled = line.isOver;
-    this.root.querySelector("[data-does=take_back]").disabled = !line.turns.length && line.resigned === null;
+    this.root.querySelector("[data-does=take_back]").disabled = !line.turns.length && line.resigned === null && !this.left.isThere;
   }
 
   /** Whether the user has lost against an agent. */

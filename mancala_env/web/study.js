@@ -11,8 +11,9 @@ import { endsOf, positionInWords, seedsText, timelineOf } from "./motion.js";
 import { readRecord, writeRecord } from "./record.js";
 import { playerName, statusOf } from "./scene.js";
 import { SetUp } from "./set_up.js";
+import { copyLink, lineFromText } from "./share.js";
 import { t } from "./texts.js";
-import { legalText, turnInWords } from "./turn_words.js";
+import { legalText, turnInWords, whyNotSown } from "./turn_words.js";
 import { badgesOf } from "./values.js";
 import { valuesInWords, ValuesTable } from "./values_table.js";
 
@@ -62,7 +63,8 @@ export class StudyView {
             field(t("study.text"), this.text),
             h("div", { class: "row end" },
               h("button", { type: "submit" }, t("study.read")),
-              h("button", { type: "button", onclick: () => navigator.clipboard?.writeText(this.line.game.text).then(() => this.app.say(t("study.copied")), () => {}) }, t("study.copy")),
+              h("button", { type: "button", onclick: () => navigator.clipboard?.writeText(this.line.game.text).then(() => this.app.tell(t("study.copied"), true, { isBrief: true }), () => {}) }, t("study.copy")),
+              h("button", { type: "button", onclick: () => copyLink(app, this.line, "study") }, t("study.copy_link")),
               h("button", { type: "button", onclick: () => download(`${this.line.ruleset.name}.txt`, writeRecord(this.line)) }, t("study.save"))))),
         h("details", { class: "card", ontoggle: (event) => event.target.open && this.setUp.show(this.line.game) }, h("summary", {}, t("study.set_up")), this.setUp.element)));
     this.board = new BoardView(place, { onHole: (hole) => this.press(hole) });
@@ -153,16 +155,11 @@ export class StudyView {
   read() {
     this.app.warn("");
     try {
-      this.begin(new GameLine(this.app.engine.fromText(this.text.value, this.#ownRuleset())));
+      this.begin(lineFromText(this.app.engine, this.text.value, this.line.ruleset));
       this.board.focus();
     } catch (error) {
       this.app.warn(error.message);
     }
-  }
-
-  #ownRuleset() {
-    const { ruleset } = this.line;
-    return this.text.value.trim().split(/\s+/)[0] === ruleset.name ? ruleset : undefined;
   }
 
   press(hole) {
@@ -177,8 +174,10 @@ export class StudyView {
 
   #tryAction(action) {
     const { game } = this.line;
-    if (!game.legal.includes(action))
-      return this.app.say(game.isOver ? statusOf(game.ruleset, game) : t("play.illegal", { turn: turnText({ player: game.player, action }), legal: legalText(game) }));
+    if (!game.legal.includes(action)) {
+      this.verdict.textContent = game.isOver ? statusOf(game.ruleset, game) : whyNotSown(game, action);
+      return this.app.say(this.verdict.textContent);
+    }
     if (this.#retry) return this.#answerRetry(action);
     this.#play(action);
   }
