@@ -2,6 +2,8 @@
 
 import { agentName, askAgent } from "./agents.js";
 import { BoardView } from "./board.js";
+import { doesText, happened } from "./coach.js";
+import { Coach } from "./coach_card.js";
 import { h } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
 import { sharedAnalysis } from "./game_analysis.js";
@@ -31,6 +33,7 @@ export class PlayView {
   #isPaused = false; // the round is over and the user has not started the next one
   #areValuesWanted = false;
   #analysis = null;
+  #coach = null;
 
   constructor(app) {
     this.app = app;
@@ -43,6 +46,8 @@ export class PlayView {
     });
     const place = h("div");
     this.status = h("p", { class: "status" });
+    this.happened = h("p", { class: "happened" });
+    this.coachPlace = h("div", { class: "extra" });
     this.turns = h("ol", { class: "turns", "aria-label": t("play.turns") });
     const button = (name, act, kind = "") => h("button", { type: "button", class: kind, onclick: act, "data-does": name }, t(`play.${name}`));
     this.goOnButton = button("go_on", () => this.goOn(), "main");
@@ -54,13 +59,15 @@ export class PlayView {
       h("section", { class: "table", "aria-label": t("board.label") },
         place,
         this.status,
+        this.happened,
         h("div", { class: "row actions" },
           this.goOnButton,
           button("take_back", () => this.takeBack()),
           button("hint", () => this.hint()),
           this.valuesButton,
           button("resign", () => this.resign()),
-          this.studyButton)),
+          this.studyButton),
+        this.coachPlace),
       h("aside", { class: "panel" },
         h("details", { class: "card", open: innerWidth > 900 }, h("summary", {}, t("play.new_game")), this.form.element),
         h("section", { class: "card" }, h("h2", {}, t("play.turns")), this.turns),
@@ -111,7 +118,17 @@ export class PlayView {
     this.isShown = false;
     this.#thinking?.abort();
     this.#analysis?.stop();
+    this.#coach?.stop();
     this.board.skip();
+  }
+
+  /** The coach, who speaks while values are shown. */
+  get coach() {
+    if (!this.#coach) {
+      this.#coach = new Coach(this.analysis);
+      this.coachPlace.append(this.#coach.element);
+    }
+    return this.#coach;
   }
 
   /** The analysis of the page; its workers start when it is first used. */
@@ -251,7 +268,7 @@ export class PlayView {
       const turn = turnText({ player: game.player, action });
       this.#refresh();
       this.board.mark({ values: { ...this.#badges(), [game.holeOf(action)]: t("play.hint_badge") } });
-      this.status.textContent = t("play.hint_said", { turn });
+      this.status.textContent = t("play.hint_said", { turn, does: doesText(game, action) });
       this.app.say(this.status.textContent);
     } catch (error) {
       if (!isAbort(error)) this.app.warn(error.message);
@@ -305,6 +322,7 @@ export class PlayView {
     this.analysis.analyse(game, () => {
       if (this.line.game !== game || !this.isYours || !this.#areValuesWanted) return;
       this.board.mark({ values: this.#badges() });
+      this.coach.draw(game);
       const { exact } = this.analysis.of(game);
       if (isSaid || !(exact?.isExact || exact?.hasEnded)) return;
       isSaid = true;
@@ -340,6 +358,9 @@ export class PlayView {
     const legal = this.isYours ? game.legal.map((action) => game.holeOf(action)) : [];
     this.board.show(game, { legal, last: this.#lastHoles(), values: this.#badges() });
     this.goOnButton.hidden = !this.#isPaused;
+    this.happened.textContent = line.lastTurn ? happened(line.lastTurn) : "";
+    if (this.#areValuesWanted && this.isYours) this.coach.draw(line.game);
+    else this.#coach?.hide();
     this.status.textContent = this.#statusText();
     this.root.classList.toggle("over", line.isOver);
     this.root.classList.toggle("lost", this.#isLost);

@@ -1,6 +1,8 @@
 /** The Study view: the value of every move of a game. game_analysis.js finds the values, values_table.js shows them. */
 
 import { BoardView } from "./board.js";
+import { happened } from "./coach.js";
+import { Coach } from "./coach_card.js";
 import { download, field, h, kept, select } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
 import { sharedAnalysis } from "./game_analysis.js";
@@ -27,6 +29,8 @@ export class StudyView {
     const button = (name, act, label) => h("button", { type: "button", onclick: act, "aria-label": label, "data-does": name }, t(`study.${name}`));
     this.status = h("p", { class: "status unseen" });
     this.text = h("input", { type: "text", spellcheck: "false", autocomplete: "off", class: "mono" });
+    this.happened = h("p", { class: "happened" });
+    this.coach = new Coach(this.analysis);
     this.values = new ValuesTable((action) => this.#tryAction(action));
     this.graph = h("div");
     this.slider = h("input", { type: "range", min: 0, max: 0, value: 0, "data-keeps-arrows": "", oninput: () => this.goTo(Number(this.slider.value)) });
@@ -39,6 +43,7 @@ export class StudyView {
       h("section", { class: "table", "aria-label": t("board.label") },
         place,
         this.status,
+        this.happened,
         h("div", { class: "row actions" },
           button("first", () => this.goTo(0), t("keys.first")),
           button("earlier", () => this.goTo(this.line.at - 1), t("keys.earlier")),
@@ -52,6 +57,7 @@ export class StudyView {
       h("aside", { class: "panel" },
         this.gamesPlace,
         this.values.element,
+        this.coach.element,
         h("section", { class: "card" }, h("h2", {}, t("study.position")),
           h("form", { onsubmit: (event) => { event.preventDefault(); this.read(); } },
             field(t("study.text"), this.text),
@@ -131,6 +137,7 @@ export class StudyView {
   leave() {
     this.isShown = false;
     this.analysis.stop();
+    this.coach.stop();
     this.board.skip();
   }
 
@@ -255,7 +262,10 @@ export class StudyView {
     const last = line.lastTurn && line.lastTurn.after === game ? endsOf(timelineOf(line.lastTurn.before, line.lastTurn.action)) : [];
     this.board.show(game, { legal, last, values });
     this.status.textContent = statusOf(game.ruleset, game);
+    this.happened.textContent = line.lastTurn ? happened(line.lastTurn) : "";
     this.values.draw(game, this.analysis.of(game), Boolean(this.#retry));
+    if (this.#areValuesShown && !this.#retry) this.coach.draw(game);
+    else this.coach.hide();
     this.#drawGraph();
   }
 

@@ -40,6 +40,7 @@ const { useTexts, t } = await at("texts.js");
 useTexts(JSON.parse(read("texts/en.json")));
 const { kept } = await at("dom.js");
 const { Book } = await at("book.js");
+const { coachText, effectsOf, happened } = await at("coach.js");
 const { Engine } = await at("engine.js");
 const { GameLine, MATCH, turnText } = await at("game.js");
 const { seedsText } = await at("motion.js");
@@ -173,7 +174,7 @@ test("a hint shows the best action, unless the position has changed", async () =
   assert.deepEqual([task, options], ["choose", { kind: "perfect", strength: 2 }]);
   asked[0].resolve({ action: 1 });
   await soon();
-  assert.equal(view.status.textContent, t("play.hint_said", { turn: "S2" }));
+  assert.equal(view.status.textContent, t("play.hint_said", { turn: "S2", does: "wins nothing" }));
   assert.equal(app.said.at(-1), view.status.textContent);
   assert.deepEqual(badges(view), [t("play.hint_badge")]);
   view.hint();
@@ -705,9 +706,9 @@ test("each search of a position is asked once, and the quick ones one after the 
   view.enter({});
   await soon();
   assert.deepEqual(tasks(), []);
-  view.sow(1); // the positions before the current one are solved more quickly
+  view.sow(1); // the coach has solved the position after it
   await soon();
-  assert.deepEqual(tasks(), [book, exact, search]);
+  assert.deepEqual(asked.filter(({ game }) => game === view.line.game).map(({ task }) => task), ["minimax"]);
   app.analysis = null; // a new page
   const other = studied({ line: view.line });
   assert.deepEqual([asked.at(-1).game.text, ...tasks().at(-1)], [LATE, ...book]); // the book first, then the solver
@@ -879,6 +880,53 @@ test("Study shows the same game when it is entered again, and explains columns t
   asked.findLast(({ task }) => task === "minimax").resolve({ depth: 3, nodes: 5, values: { 1: -2, 5: -10 } });
   await soon();
   assert.equal(view.values.columnsNote.hidden, false);
+});
+
+test("what happened is said under the board, and the coach ranks the turns", async () => {
+  const line = new GameLine(engine.fromText(LATE));
+  const view = studied({ line });
+  assert.equal(view.happened.textContent, "");
+  await proveAll();
+  const said = view.coach.list.children.map(({ textContent }) => textContent);
+  assert.equal(said.length, 2);
+  assert.match(said[0], /^S2 wins nothing: -2; best reply: N\d .*\.$/);
+  assert.match(said[1], /^S6 wins nothing: -10; best reply: N3 makes uurs in N5 and S2\.$/);
+  const reply = /best reply: (N\d)/.exec(said[1])[1];
+  view.toggleValues();
+  assert.equal(view.coach.element.hidden, true);
+  view.sow(5);
+  await soon();
+  assert.match(view.happened.textContent, /^South sowed S6: .*\.$/);
+  view.sow(Number(reply[1]) - 1);
+  await soon();
+  assert.match(view.happened.textContent, /^North sowed N3: uurs made in N5 and S2\./);
+  const play = opened({ line: view.line.copy() });
+  assert.equal(play.happened.textContent, view.happened.textContent);
+  assert.equal(play.coachPlace.children.length, 0); // nobody has asked the coach
+  play.takeBack();
+  play.takeBack();
+  play.toggleValues();
+  assert.deepEqual(play.coach.list.children.map(({ textContent }) => textContent), said);
+});
+
+test("sentences name captures, owned holes, ransoms, passes and endless relays", () => {
+  const texts = new Set();
+  for (const { name } of engine.rulesets.slice(0, 8)) {
+    const game = engine.newGame(name);
+    for (let n = 0; n < 120 && !game.isOver; n++) {
+      const action = game.legal[(5 * n) % game.legal.length], before = game.copy();
+      const turn = { ...game.play(action), before };
+      const said = happened(turn), effects = effectsOf(before, action);
+      assert.ok(said.startsWith(`${["South", "North"][turn.player]} sowed ${turnText(turn)}: `), said);
+      assert.equal(effects.laps, turn.laps);
+      if (!turn.endless) assert.equal(effects.captured + effects.ransomed, turn.captured, said);
+      assert.deepEqual([...effects.owned].sort((a, b) => a - b), turn.newOwned);
+      assert.equal(said.includes("nothing won"), !turn.endless && !turn.captured && !turn.newOwned.length, said);
+      assert.equal(coachText(before, action, {}).endsWith("; the round is over."), game.isOver);
+      for (const word of ["captured", "uur", "weg", "won back", "passes", "laps"]) if (said.includes(word)) texts.add(word);
+    }
+  }
+  assert.ok(texts.size >= 5, [...texts].join());
 });
 
 test("the opening book grades the first turns of a game before the solver is asked", async () => {

@@ -490,6 +490,21 @@ def test_values_are_final_leads_in_every_view(open_page: Open) -> None:
         expect(badges.filter(has_text=re.compile("^-10$"))).to_have_count(1)
 
 
+def test_the_coach_and_the_line_under_the_board_say_what_turns_do(open_page: Open) -> None:
+    page = open_page(f"#play/{LATE.replace(' ', '+')}")
+    page.keyboard.press("v")
+    coach = page.locator(".coach li")
+    expect(coach.first).to_have_text(re.compile(r"^S2 wins nothing: -2; best reply: N\d "))
+    expect(coach.last).to_have_text("S6 wins nothing: -10; best reply: N3 makes uurs in N5 and S2.")
+    page.keyboard.press("2")
+    assert wait_for_you(page)
+    happened = page.locator(".play .happened")
+    expect(happened).to_have_text(re.compile(r"^North sowed N\d: "))
+    said = happened.inner_text()
+    page.get_by_role("button", name="Study").click()
+    expect(page.locator(".study .happened")).to_have_text(said)
+
+
 def test_a_position_is_set_up_by_hand(open_page: Open) -> None:
     page = open_page(f"#study/{LATE.replace(' ', '+')}")
     page.get_by_text("Set up a position").click()
