@@ -505,6 +505,21 @@ def test_the_coach_and_the_line_under_the_board_say_what_turns_do(open_page: Ope
     expect(page.locator(".study .happened")).to_have_text(said)
 
 
+def test_a_finished_game_has_a_report_with_jumps(open_page: Open) -> None:
+    page = open_page(f"#play/{LATE.replace(' ', '+')}")
+    page.keyboard.press("6")  # loses 8 seeds
+    while wait_for_you(page):
+        page.locator(".holes button.legal").first.click()
+    report = page.locator(".play .report")
+    expect(report.locator("tr", has_text="Blunder").locator("td").first).not_to_have_text("0", timeout=10_000)
+    page.locator(".play .moments button", has_text="S6 −8").click()
+    expect(page.locator(".study .report")).to_be_visible()
+    assert text_of(page) == LATE
+    page.get_by_role("link", name="Play").click()
+    page.get_by_role("button", name="Retry your mistakes").click()
+    expect(page.locator(".study .table > .verdict")).to_contain_text("South played S6 here and lost 8 seeds")
+
+
 def test_a_position_is_set_up_by_hand(open_page: Open) -> None:
     page = open_page(f"#study/{LATE.replace(' ', '+')}")
     page.get_by_text("Set up a position").click()
