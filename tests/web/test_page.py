@@ -674,6 +674,32 @@ def test_it_fits_on_a_phone(open_page: Open, view: str) -> None:
     expect(page.locator(".board.upright")).to_have_count(1 if "long" in view else 0)
 
 
+@pytest.mark.parametrize(("width", "height"), [(844, 390), (640, 360)])
+def test_everything_that_a_turn_needs_fits_sideways(open_page: Open, width: int, height: int) -> None:
+    for start in ("layli_goobalay", "layli_goobalay_long"):
+        address = f"#play/{Position(start).to_text()}".replace(" ", "+")
+        page = open_page(address, width=width, height=height)
+        for part in (".board", ".status", ".actions", "[data-name=score]", "[data-name=caption]"):
+            expect(page.locator(part).first).to_be_in_viewport(ratio=1)
+        assert page.locator(".board").bounding_box()["width"] > width / 2
+        page.goto(page.url.replace("#play", "#study"))
+        for part in (".board", ".actions", "[data-name=score]"):
+            expect(page.locator(part).first).to_be_in_viewport(ratio=1)
+    page = open_page("#learn/layli/4", width=width, height=height)
+    for part in (".board", ".task", "[data-does=show_me]"):
+        expect(page.locator(part)).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_learn_shows_the_task_and_the_board_first_on_a_phone(open_page: Open) -> None:
+    for width, height in ((390, 844), (360, 640)):
+        page = open_page("#learn/layli/4", width=width, height=height)
+        for part in (".task", ".board", "[data-does=show_me]"):
+            expect(page.locator(part)).to_be_in_viewport(ratio=1)
+        task, board = (page.locator(part).bounding_box() for part in (".task", ".board"))
+        assert task["y"] + task["height"] <= board["y"]
+
+
 def test_it_works_offline_once_loaded(open_page: Open, site: Site) -> None:
     page = open_page()
     page.evaluate("navigator.serviceWorker.ready.then(() => true)")
