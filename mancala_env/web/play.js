@@ -1,15 +1,19 @@
 /** The Play view: a game against an agent, between agents, or between two people. */
 
-import { agentName, askAgent } from "./agents.js";
+import { agentName, askAgent, recordName } from "./agents.js";
 import { BoardView } from "./board.js";
+import { doesText, happened } from "./coach.js";
+import { Coach } from "./coach_card.js";
 import { h } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
 import { sharedAnalysis } from "./game_analysis.js";
 import { LeftGame } from "./left_game.js";
 import { endsOf, positionInWords, timelineOf } from "./motion.js";
 import { NewGameForm } from "./new_game_form.js";
+import { Playback } from "./playback.js";
 import { readRecord } from "./record.js";
 import { gameRecord, recordRow } from "./record_row.js";
+import { ReportCard } from "./report_card.js";
 import { SavedGames } from "./saved_games.js";
 import { playerName, statusOf } from "./scene.js";
 import { isAbort, Searches } from "./searches.js";
@@ -31,6 +35,7 @@ export class PlayView {
   #isPaused = false; // the round is over and the user has not started the next one
   #areValuesWanted = false;
   #analysis = null;
+  #coach = null;
 
   constructor(app) {
     this.app = app;
@@ -43,6 +48,8 @@ export class PlayView {
     });
     const place = h("div");
     this.status = h("p", { class: "status" });
+    this.happened = h("p", { class: "happened" });
+    this.coachPlace = h("div", { class: "extra" });
     this.turns = h("ol", { class: "turns", "aria-label": t("play.turns") });
     const button = (name, act, kind = "") => h("button", { type: "button", class: kind, onclick: act, "data-does": name }, t(`play.${name}`));
     this.goOnButton = button("go_on", () => this.goOn(), "main");
@@ -54,18 +61,22 @@ export class PlayView {
       h("section", { class: "table", "aria-label": t("board.label") },
         place,
         this.status,
+        this.happened,
         h("div", { class: "row actions" },
           this.goOnButton,
           button("take_back", () => this.takeBack()),
           button("hint", () => this.hint()),
           this.valuesButton,
           button("resign", () => this.resign()),
-          this.studyButton)),
+          this.studyButton),
+        this.coachPlace),
       h("aside", { class: "panel" },
         h("details", { class: "card", open: innerWidth > 900 }, h("summary", {}, t("play.new_game")), this.form.element),
         h("section", { class: "card" }, h("h2", {}, t("play.turns")), this.turns),
         h("section", { class: "card" }, h("h2", {}, t("play.record")), recordRow(this, (name) => this.#resume(name)))));
     this.board = new BoardView(place, { onHole: (hole) => this.press(hole) });
+    this.playback = new Playback(app, this.board, { turn: () => this.line?.lastTurn, done: () => this.isShown && this.#refresh() });
+    this.happened.after(this.playback.element);
     this.commands = {
       sow: (action) => this.sow(action),
       board: () => this.board.focus(),
@@ -78,6 +89,9 @@ export class PlayView {
       hint: () => this.hint(),
       resign: () => this.resign(),
       go_on: () => this.goOn(),
+      again: () => this.playback.again(),
+      step_back: () => this.playback.step(-1),
+      step_on: () => this.playback.step(1),
       new_game: () => this.newGame(),
     };
   }
@@ -111,7 +125,17 @@ export class PlayView {
     this.isShown = false;
     this.#thinking?.abort();
     this.#analysis?.stop();
+    this.#coach?.stop();
     this.board.skip();
+  }
+
+  /** The coach, who speaks while values are shown. */
+  get coach() {
+    if (!this.#coach) {
+      this.#coach = new Coach(this.analysis);
+      this.coachPlace.append(this.#coach.element);
+    }
+    return this.#coach;
   }
 
   /** The analysis of the page; its workers start when it is first used. */
@@ -132,6 +156,8 @@ export class PlayView {
   begin(line, players, saved) {
     this.saved.use(saved);
     this.line = line;
+    this.line.names = players.map(recordName);
+    this.#analysis?.stop();
     this.players = players;
     this.#isPaused = false;
     this.turns.replaceChildren();
@@ -201,6 +227,7 @@ export class PlayView {
   /** Continue the game: show its end or the next round, ask an agent, or wait for the user's turn. */
   #next() {
     this.#refresh();
+    this.#showReport();
     if (this.line.isOver || this.#isPaused) {
       if (!this.goOnButton.hidden && document.activeElement === document.body) this.goOnButton.focus();
       return;
@@ -251,7 +278,7 @@ export class PlayView {
       const turn = turnText({ player: game.player, action });
       this.#refresh();
       this.board.mark({ values: { ...this.#badges(), [game.holeOf(action)]: t("play.hint_badge") } });
-      this.status.textContent = t("play.hint_said", { turn });
+      this.status.textContent = t("play.hint_said", { turn, does: doesText(game, action) });
       this.app.say(this.status.textContent);
     } catch (error) {
       if (!isAbort(error)) this.app.warn(error.message);
@@ -291,6 +318,32 @@ export class PlayView {
     this.app.go("study", { line: this.line.copy() });
   }
 
+  /** Show the report of a game that is over, and grade its turns. */
+  #showReport() {
+    const { line } = this;
+    if (!line.isOver) {
+      if (this.report) this.report.element.hidden = true;
+      return;
+    }
+    this.report ??= this.#newReport();
+    const draw = (isDone) => this.line === line && line.isOver && this.report.draw(line, isDone);
+    draw(false);
+    this.analysis.grade(line, () => draw(false)).then((isDone) => isDone && draw(true));
+  }
+
+  #newReport() {
+    const report = new ReportCard(this.analysis, {
+      jump: (at) => {
+        const line = this.line.copy();
+        line.goTo(at);
+        this.app.go("study", { line });
+      },
+      retry: () => this.app.go("study", { line: this.line.copy(), isRetry: true }),
+    });
+    this.coachPlace.append(report.element);
+    return report;
+  }
+
   toggleValues() {
     this.#areValuesWanted = !this.#areValuesWanted;
     this.valuesButton.setAttribute("aria-pressed", String(this.#areValuesWanted));
@@ -305,6 +358,7 @@ export class PlayView {
     this.analysis.analyse(game, () => {
       if (this.line.game !== game || !this.isYours || !this.#areValuesWanted) return;
       this.board.mark({ values: this.#badges() });
+      this.coach.draw(game);
       const { exact } = this.analysis.of(game);
       if (isSaid || !(exact?.isExact || exact?.hasEnded)) return;
       isSaid = true;
@@ -340,6 +394,10 @@ export class PlayView {
     const legal = this.isYours ? game.legal.map((action) => game.holeOf(action)) : [];
     this.board.show(game, { legal, last: this.#lastHoles(), values: this.#badges() });
     this.goOnButton.hidden = !this.#isPaused;
+    this.playback.draw();
+    this.happened.textContent = line.lastTurn ? happened(line.lastTurn) : "";
+    if (this.#areValuesWanted && this.isYours) this.coach.draw(line.game);
+    else this.#coach?.hide();
     this.status.textContent = this.#statusText();
     this.root.classList.toggle("over", line.isOver);
     this.root.classList.toggle("lost", this.#isLost);

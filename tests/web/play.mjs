@@ -40,6 +40,7 @@ const { useTexts, t } = await at("texts.js");
 useTexts(JSON.parse(read("texts/en.json")));
 const { kept } = await at("dom.js");
 const { Book } = await at("book.js");
+const { coachText, effectsOf, happened } = await at("coach.js");
 const { Engine } = await at("engine.js");
 const { GameLine, MATCH, turnText } = await at("game.js");
 const { seedsText } = await at("motion.js");
@@ -48,6 +49,7 @@ const { PlayView } = await at("play.js");
 const { listGames, readRecord, writeRecord } = await at("record.js");
 const { readAddress } = await at("address.js");
 const { lineFromText, linkOf, lineOf } = await at("share.js");
+const { accuracyOf, kindOf, reportOf } = await at("report.js");
 const { StudyView } = await at("study.js");
 const { whyNotSown } = await at("turn_words.js");
 const { statusOf } = await at("scene.js");
@@ -173,7 +175,7 @@ test("a hint shows the best action, unless the position has changed", async () =
   assert.deepEqual([task, options], ["choose", { kind: "perfect", strength: 2 }]);
   asked[0].resolve({ action: 1 });
   await soon();
-  assert.equal(view.status.textContent, t("play.hint_said", { turn: "S2" }));
+  assert.equal(view.status.textContent, t("play.hint_said", { turn: "S2", does: "wins nothing" }));
   assert.equal(app.said.at(-1), view.status.textContent);
   assert.deepEqual(badges(view), [t("play.hint_badge")]);
   view.hint();
@@ -705,9 +707,9 @@ test("each search of a position is asked once, and the quick ones one after the 
   view.enter({});
   await soon();
   assert.deepEqual(tasks(), []);
-  view.sow(1); // the positions before the current one are solved more quickly
+  view.sow(1); // the coach has solved the position after it
   await soon();
-  assert.deepEqual(tasks(), [book, exact, search]);
+  assert.deepEqual(asked.filter(({ game }) => game === view.line.game).map(({ task }) => task), ["minimax"]);
   app.analysis = null; // a new page
   const other = studied({ line: view.line });
   assert.deepEqual([asked.at(-1).game.text, ...tasks().at(-1)], [LATE, ...book]); // the book first, then the solver
@@ -879,6 +881,133 @@ test("Study shows the same game when it is entered again, and explains columns t
   asked.findLast(({ task }) => task === "minimax").resolve({ depth: 3, nodes: 5, values: { 1: -2, 5: -10 } });
   await soon();
   assert.equal(view.values.columnsNote.hidden, false);
+});
+
+test("what happened is said under the board, and the coach ranks the turns", async () => {
+  const line = new GameLine(engine.fromText(LATE));
+  const view = studied({ line });
+  assert.equal(view.happened.textContent, "");
+  await proveAll();
+  const said = view.coach.list.children.map(({ textContent }) => textContent);
+  assert.equal(said.length, 2);
+  assert.match(said[0], /^S2 wins nothing: -2; best reply: N\d .*\.$/);
+  assert.match(said[1], /^S6 wins nothing: -10; best reply: N3 makes uurs in N5 and S2\.$/);
+  const reply = /best reply: (N\d)/.exec(said[1])[1];
+  view.toggleValues();
+  assert.equal(view.coach.element.hidden, true);
+  view.sow(5);
+  await soon();
+  assert.match(view.happened.textContent, /^South sowed S6: .*\.$/);
+  view.sow(Number(reply[1]) - 1);
+  await soon();
+  assert.match(view.happened.textContent, /^North sowed N3: uurs made in N5 and S2\./);
+  const play = opened({ line: view.line.copy() });
+  assert.equal(play.happened.textContent, view.happened.textContent);
+  assert.ok(play.coachPlace.all().every((one) => one.getAttribute("class") !== "coach")); // nobody has asked the coach
+  play.takeBack();
+  play.takeBack();
+  play.toggleValues();
+  assert.deepEqual(play.coach.list.children.map(({ textContent }) => textContent), said);
+});
+
+test("a game that is over has a report, and only the user's own mistakes are retried", async () => {
+  const line = new GameLine(engine.fromText(LATE));
+  for (const action of [5, 2]) line.play(action);
+  assert.ok(line.isOver);
+  const view = opened({ line });
+  const cells = (report) => report.table.children[1].children.map((row) => row.children.slice(1).map(({ textContent }) => textContent).join());
+  assert.equal(view.report.note.textContent, `${t("report.grading", { graded: 0, turns: 2 })} ${t("report.meaning")}`);
+  await proveAll();
+  await soon();
+  // accuracy, best, good, mistake, blunder, seeds lost; South and North
+  assert.deepEqual(cells(view.report), ["0 %,100 %", "0,1", "0,0", "0,0", "1,0", "8,0"]);
+  assert.equal(view.report.note.textContent, t("report.meaning"));
+  const [moment] = view.report.worst.children.map((item) => item.firstChild);
+  assert.deepEqual([view.report.worst.children.length, moment.textContent], [1, "1. S6 −8"]);
+  moment.click();
+  assert.deepEqual([app.went.at(-1)[0], app.went.at(-1)[1].line.at, app.went.at(-1)[1].line.turns.length], ["study", 0, 2]);
+  button(view, "retry_yours").click();
+  const [name, given] = app.went.at(-1);
+  assert.deepEqual([name, given.line.names, given.isRetry], ["study", ["human", "greedy"], true]);
+  const study = studied(given); // what Play has found is known
+  assert.equal(study.verdict.textContent, t("study.retry_ask", { player: "South", turn: "S6", seeds: seedsText(8) }));
+  assert.deepEqual(cells(study.report), cells(view.report));
+  const record = writeRecord(line, { south: "greedy", north: "human" });
+  const other = studied({ line: readRecord(engine, record).line });
+  other.retry();
+  assert.equal(other.verdict.textContent, t("study.retry_none_yours", { player: "North" }));
+  const people = studied({ line: readRecord(engine, writeRecord(line, { south: "Amina", north: "Hodan" })).line });
+  people.retry();
+  assert.equal(people.line.at, 0);
+  view.takeBack();
+  assert.equal(view.report.element.hidden, true);
+});
+
+test("turns are counted by the seeds they lose, and those that are not graded are not counted", () => {
+  assert.deepEqual([0, 1, 2, 3, 5, 6, 40].map(kindOf), ["best", "good", "good", "mistake", "mistake", "blunder", "blunder"]);
+  const exactly = (value) => ({ lower: value, upper: value });
+  const turn = (action) => ({ action, before: { legal: [0, 1, 2] } });
+  assert.equal(accuracyOf(turn(1), { 0: exactly(5), 1: exactly(2), 2: exactly(-7) }), 0.75);
+  assert.equal(accuracyOf(turn(1), { 0: exactly(5), 1: exactly(5), 2: exactly(5) }), null); // no choice
+  assert.equal(accuracyOf(turn(1), { 0: exactly(5), 1: exactly(2), 2: { lower: -7, upper: 0 } }), null); // how bad the worst is, is not known
+  const line = new GameLine(engine.newGame("layli_goobalay"));
+  for (let n = 0; n < 8; n++) line.play(line.game.legal[0]);
+  const losses = [0, undefined, 2, 0, 9, 4, 7, 8], analysis = { lost: (one) => losses[line.turns.indexOf(one)], of: () => ({}) };
+  const { sides, worst } = reportOf(line, analysis);
+  const count = (player) => line.turns.filter((one) => one.player === player).length;
+  assert.deepEqual(sides.map(({ turns }) => turns), [count(0), count(1)]);
+  assert.equal(sides[0].graded + sides[1].graded, 7);
+  assert.equal(sides[0].lost + sides[1].lost, 30);
+  assert.deepEqual(["best", "good", "mistake", "blunder"].map((kind) => sides[0][kind] + sides[1][kind]), [2, 1, 1, 3]);
+  assert.deepEqual(worst.map(({ at, lost }) => [at, lost]), [[4, 9], [7, 8], [6, 7]]);
+});
+
+test("a step forward in Study is sown seed by seed, and any other position ends that", async () => {
+  const line = new GameLine(engine.fromText(LATE));
+  for (const action of [5, 2]) line.play(action);
+  line.goTo(0);
+  const view = studied({ line });
+  const seeds = () => view.board.numbers.children.slice(0, 12).map(({ textContent }) => Number(textContent));
+  app.speed = [1000, 1e9];
+  view.commands.later();
+  assert.deepEqual([view.line.at, view.board.isMoving, app.said.at(-1).startsWith("South plays S6")], [1, true, true]);
+  view.commands.later(); // the next turn, before the first one has ended
+  assert.deepEqual([view.line.at, view.board.isMoving], [2, true]);
+  view.commands.first();
+  await soon();
+  assert.deepEqual([view.line.at, view.board.isMoving, seeds()], [0, false, line.first.seeds]);
+  view.commands.again(); // no turn has been played here
+  assert.equal(app.said.at(-1), t("play.no_turn_yet"));
+  view.commands.later();
+  view.commands.skip();
+  await soon();
+  assert.deepEqual([view.board.isMoving, seeds(), view.line.turns.length], [false, line.turns[0].after.seeds, 2]);
+  view.commands.again();
+  assert.equal(view.board.isMoving, true);
+  view.commands.earlier();
+  await soon();
+  assert.deepEqual([view.board.isMoving, seeds()], [false, line.first.seeds]);
+  view.leave();
+});
+
+test("sentences name captures, owned holes, ransoms, passes and endless relays", () => {
+  const texts = new Set();
+  for (const { name } of engine.rulesets.slice(0, 8)) {
+    const game = engine.newGame(name);
+    for (let n = 0; n < 120 && !game.isOver; n++) {
+      const action = game.legal[(5 * n) % game.legal.length], before = game.copy();
+      const turn = { ...game.play(action), before };
+      const said = happened(turn), effects = effectsOf(before, action);
+      assert.ok(said.startsWith(`${["South", "North"][turn.player]} sowed ${turnText(turn)}: `), said);
+      assert.equal(effects.laps, turn.laps);
+      if (!turn.endless) assert.equal(effects.captured + effects.ransomed, turn.captured, said);
+      assert.deepEqual([...effects.owned].sort((a, b) => a - b), turn.newOwned);
+      assert.equal(said.includes("nothing won"), !turn.endless && !turn.captured && !turn.newOwned.length, said);
+      assert.equal(coachText(before, action, {}).endsWith("; the round is over."), game.isOver);
+      for (const word of ["captured", "uur", "weg", "won back", "passes", "laps"]) if (said.includes(word)) texts.add(word);
+    }
+  }
+  assert.ok(texts.size >= 5, [...texts].join());
 });
 
 test("the opening book grades the first turns of a game before the solver is asked", async () => {
