@@ -70,9 +70,9 @@ def fair_openings(ruleset: RulesetLike) -> tuple[FairOpening, ...]:
     Raises:
         NoFairOpenings: If none are bundled for the ruleset; the message lists the rulesets that have some.
 
-    >>> first = fair_openings("leyla_gobale_ii")[0]
-    >>> first.turns, first.margin, first.best_actions
-    ((), 0, (0,))
+    >>> first = fair_openings("layli_goobalay")[0]
+    >>> first.turns, first.margin, first.best_actions, first.replies
+    ((5, 0), 0, (3,), (1,))
     """
     return _read(lookup(ruleset))
 
