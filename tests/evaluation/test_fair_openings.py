@@ -1,10 +1,12 @@
 """Fair openings: their values are exact, and none is missing."""
 
+import json
+
 import numpy as np
 import pytest
 from error_checks import raises
 
-from mancala_env import Position, rulesets
+from mancala_env import Position, cli, rulesets
 from mancala_env._util import package_data
 from mancala_env._util.package_data import rulesets_with
 from mancala_env.evaluation import (
@@ -22,8 +24,8 @@ from tools.make_fair_openings import TURNS, arrays_of, find, lead_of, main, posi
 
 NAMES = rulesets_with("fair")
 EVEN = "layli_goobalay"
-HARD = ("gabata_five_holes", "ludii_leyla_gobale_gabradarre", "ludii_gabata_i")
-"""Rulesets whose start takes millions of nodes."""
+HARD = (EVEN, "gabata_five_holes", "ludii_leyla_gobale_gabradarre", "ludii_gabata_i")
+"""Rulesets whose positions take seconds."""
 
 
 def margin_of(solver: Solver, position: Position) -> int:
@@ -72,15 +74,21 @@ def test_the_last_opening_has_its_value_without_the_book(name: str) -> None:
 def test_every_opening_has_its_value_without_the_book(name: str) -> None:
     solver = Solver(name, memory_mb=1024, use_book=False)
     for opening in fair_openings(name):
+        assert margin_of(solver, opening.position) == opening.margin
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_stored_turns_are_optimal(name: str) -> None:
+    solver = Solver(name)
+    for opening in fair_openings(name)[::10]:
         position = opening.position
-        assert margin_of(solver, position) == opening.margin
         assert solver.best_actions(position) == opening.best_actions
         position.play(opening.best_actions[0])
         if not position.is_over:
             assert solver.best_actions(position) == opening.replies
 
 
-@pytest.mark.slow
 def test_no_other_position_of_the_book_is_even() -> None:
     """The book has the value of every position of Layli Goobalay within four turns."""
     solver = Solver(EVEN)
@@ -104,6 +112,13 @@ def test_fair_openings_are_a_set_of_openings() -> None:
     assert openings_to_evaluate(None, EVEN, None)[0] == "balanced"
     with raises(InvalidMatch, 4, "fair"):
         play_matches("greedy", "random", EVEN, games=4, opening_set="fair", opening_turns=4)
+
+
+def test_the_command_plays_from_fair_openings(capsys) -> None:
+    words = ["evaluate", "greedy", "random", "--ruleset", EVEN, "--games", "4", "--opening_set", "fair"]
+    assert cli.main([*words, "--no_ladder", "--no_regret", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["opening_set"], found["opening_turns"]) == ("fair", 0)
 
 
 def test_fair_openings_have_a_hash_of_their_own() -> None:
