@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -97,7 +98,7 @@ def _opening(solver: Solver, line: tuple[int, ...], position: Position, margin: 
     return FairOpening(solver.ruleset, line, margin, best, replies)
 
 
-def arrays_of(openings: Sequence[FairOpening]) -> dict[str, np.ndarray]:
+def arrays_of(openings: Sequence[FairOpening]) -> dict[str, Any]:
     """Return the arrays of a file of fair openings."""
     num_turns = max(len(opening.turns) for opening in openings)
     turns = np.full((len(openings), num_turns), NO_TURN, np.int8)

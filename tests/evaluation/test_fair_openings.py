@@ -139,7 +139,8 @@ def test_a_ruleset_without_fair_openings_says_which_have_some() -> None:
 def test_a_damaged_file_is_refused(tmp_path, monkeypatch) -> None:
     file = tmp_path / "fair_layli_goobalay_long.npz"
     arrays = arrays_of(fair_openings("gabata_3"))
-    np.savez_compressed(file, **arrays | {"turns": np.array([[0, 0, 0, 99]], np.int8)})
+    arrays["turns"] = np.array([[0, 0, 0, 99]], np.int8)
+    np.savez_compressed(file, **arrays)
     monkeypatch.setattr(package_data, "DATA", tmp_path)
     for content in (file.read_bytes(), b"no archive"):
         file.write_bytes(content)
