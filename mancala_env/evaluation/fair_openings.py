@@ -61,8 +61,8 @@ def fair_openings(ruleset: RulesetLike) -> tuple[FairOpening, ...]:
     """Return the fair openings of a ruleset, those of the fewest turns first.
 
     They are all positions within four turns of the start in which best play of both players ends even. If
-    no position is even, they are all positions with the smallest margin. A position that several lines of play
-    reach is listed once.
+    no position is even, they are all positions with the smallest margin. A position that several lines of
+    play reach is listed once.
 
     Args:
         ruleset: The ruleset, or its name.
