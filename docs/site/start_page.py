@@ -81,6 +81,7 @@ SECTIONS: dict[str, tuple[str, dict[str, str]]] = {
             "explanation/rewards": "Rewards and signs",
             "explanation/openings": "Openings and intervals",
             "explanation/solver": "The solver",
+            "explanation/solved": "Solved games and their proofs",
             "explanation/architecture": "Architecture",
             "explanation/kernels": "Kernels",
         },
