@@ -7,7 +7,7 @@ INSTALL := $(PIP) install -c constraints.txt
 TEST_ENV ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check quick test bench pages soak notebooks docs site wasm lint format dist matrix clean
+.PHONY: help setup run check quick test bench pages soak notebooks docs site wasm proofs lint format dist matrix clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -67,6 +67,9 @@ site: docs  ## build the documentation and the browser page into docs/_build/htm
 
 wasm: setup  ## build mancala.wasm from the kernels; needs lld (apt-get) or ziglang (pip)
 	$(BIN)/python -m tools.build_wasm.build
+
+proofs: setup  ## check the proofs of exact values with all three checkers; needs a C compiler
+	$(BIN)/python -m tools.make_proofs
 
 lint: setup  ## ruff, pyright, import-linter, codespell (spelling), zizmor (workflows)
 	$(BIN)/ruff check .

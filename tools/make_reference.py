@@ -66,7 +66,7 @@ messages to standard error. `--json` and `--csv -` print data and nothing else.
 | exit status | reason |
 |---|---|
 | 0 | success |
-| 1 | `mancala benchmark`: an entry failed or could not run |
+| 1 | `mancala benchmark`: an entry failed or could not run; `mancala verify`: a file is invalid |
 | 2 | invalid input, a file that cannot be read or written, or a missing optional package |
 | 130, 143, 129 | Ctrl-C, SIGTERM, SIGHUP |
 

@@ -10,7 +10,7 @@ from mancala_env._util.tensors import SUFFIX
 from mancala_env.rulesets import Ruleset, lookup, names
 from mancala_env.version import __version__
 
-Kind = Literal["policy", "value", "match", "openings", "book", "positions"]
+Kind = Literal["policy", "value", "match", "openings", "fair", "book", "positions"]
 _NETWORKS = ("policy", "value")
 DATA = Path(str(resources.files("mancala_env"))) / "data"
 """Folder of the bundled data files."""

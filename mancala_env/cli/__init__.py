@@ -8,6 +8,7 @@ document and nothing else. :mod:`mancala_env._util.command_line` reports errors.
 | `play`, `serve` | play in the terminal; serve the browser page |
 | `evaluate`, `compare` | rate agents; compare training runs |
 | `benchmark`, `speed` | compare learning algorithms; measure the engine's speed |
+| `prove`, `verify` | proof files of exact values |
 | `solve`, `show`, `replay`, `rulesets` | exact values; positions and agents; recorded games; rulesets |
 | `warmup` | compile the kernels once |
 | `describe` | what `show` prints about agents, checkpoints and value networks |
@@ -27,12 +28,14 @@ from mancala_env.cli import (
     compare,
     evaluate,
     play,
+    prove,
     replay,
     rulesets,
     serve,
     show,
     solve,
     speed,
+    verify,
     warmup,
 )
 from mancala_env.cli.options import PROGRAM
@@ -61,6 +64,8 @@ _COMMANDS: dict[str, Any] = {
     "evaluate": evaluate,
     "compare": compare,
     "solve": solve,
+    "prove": prove,
+    "verify": verify,
     "speed": speed,
     "benchmark": benchmark,
     "show": show,

@@ -38,7 +38,7 @@ def add_arguments(parser: Parser) -> None:
     )
     add(
         "--opening_set",
-        choices=("all", "training", "evaluation", "balanced"),
+        choices=("all", "training", "evaluation", "balanced", "fair"),
         help="set of openings; with the ladder, by default the ladder's; otherwise balanced openings or, if "
         "none are bundled, openings held out for evaluation",
     )
@@ -150,7 +150,7 @@ def _print_evaluation(evaluation: "Evaluation") -> None:
         print_table(*report.differences_table(evaluation.regret_differences), title)
     notes = [evaluation.scale] if evaluation.ratings is not None else []
     trained = [spec for spec in evaluation.agents if Path(spec.rpartition(":")[2]).suffix == ".zip"]
-    if evaluation.matches and trained and evaluation.opening_set == "balanced":
+    if evaluation.matches and trained and evaluation.opening_set in ("balanced", "fair"):
         notes.append(
             f"these games start from {evaluation.openings}; the win rates of mancala train differ, because "
             "its games start after random turns"

@@ -1,5 +1,7 @@
 """Options that several commands share."""
 
+from typing import Any
+
 from mancala_env._util.command_line import Parser
 from mancala_env.errors import InvalidPosition
 from mancala_env.games.position import Position
@@ -24,6 +26,33 @@ def position_of(text: str, ruleset: str | None) -> Position:
     if text.split()[:1] != [known.name]:
         raise InvalidPosition(f"{text!r} is not of --ruleset {ruleset!r}, whose name is {known.name!r}")
     return Position.from_text(text, known)
+
+
+def add_position(parser: Parser) -> None:
+    """Add the argument POSITION and `--ruleset`, for :func:`position_given`."""
+    parser.add_argument(
+        "position",
+        nargs="*",
+        default=[],
+        metavar="POSITION",
+        help=f"position, as printed by mancala show, or {RULESET}, for its start position",
+    )
+    parser.add_argument("--ruleset", help=f"{RULESET}, of POSITION or of the start position to solve")
+
+
+def position_given(options: Any) -> Position:
+    """Return the position of the arguments of :func:`add_position`."""
+    text = " ".join(options.position)
+    if options.position and not text.strip():  # an unset shell variable
+        raise InvalidPosition(f"{text!r} is not a position; mancala show prints positions")
+    if not text:
+        return Position(DEFAULT_RULESET if options.ruleset is None else options.ruleset)
+    # One word without a board is a ruleset; a misspelled one gets a suggestion.
+    if not is_ruleset_file(text) and (" " in text or "/" in text):
+        return position_of(text, options.ruleset)
+    if options.ruleset is not None:
+        raise InvalidPosition(f"give a ruleset or --ruleset, not both: {text!r} and {options.ruleset!r}")
+    return Position(text)
 
 
 def add_common(parser: Parser, threads: str = "all cores") -> None:

@@ -42,6 +42,28 @@ def stages(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
 
 
 @contextlib.contextmanager
+def lines(quiet: bool) -> Iterator[Callable[[str, float], None]]:
+    """Yield a function ``show(text, seconds)`` for the progress of work of unknown length.
+
+    A terminal shows the last text. A file gets lines: the first after two seconds, later lines at growing
+    intervals.
+    """
+    due = 2.0
+    with _bars(quiet, "TimeElapsedColumn") as bars:
+        task = None if bars is None else bars.add_task("", total=None)
+
+        def show(text: str, seconds: float) -> None:
+            nonlocal due
+            if bars is not None:
+                bars.update(task, description=text)
+            elif not quiet and seconds >= due:
+                due = seconds + min(600.0, seconds)
+                print(f"{seconds:.0f} s: {text}", file=sys.stderr, flush=True)
+
+        yield show
+
+
+@contextlib.contextmanager
 def bounds(position: Position, quiet: bool) -> Iterator[Callable[["Progress"], None]]:
     """Show the bounds of a position's value on standard error, within a with statement.
 

@@ -4,14 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, Parser
 from mancala_env._util.tabular import TableRows
-from mancala_env.cli.options import DEFAULT_RULESET, RULESET, add_common, add_csv, position_of
+from mancala_env.cli.options import add_common, add_csv, add_position, position_given
 from mancala_env.cli.progress import bounds
 from mancala_env.cli.tables import check_outputs, print_table, prints_tables, put_result
 from mancala_env.engine.state import PLAYERS
-from mancala_env.errors import InvalidPosition
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import Position
-from mancala_env.rulesets import is_ruleset_file
 
 if TYPE_CHECKING:
     from mancala_env.solver import Progress, Solution
@@ -28,15 +26,8 @@ _COLUMNS = {
 
 def add_arguments(parser: Parser) -> None:
     """Add the command's arguments and options."""
+    add_position(parser)
     add = parser.add_argument
-    add(
-        "position",
-        nargs="*",
-        default=[],
-        metavar="POSITION",
-        help=f"position, as printed by mancala show, or {RULESET}, for its start position",
-    )
-    add("--ruleset", help=f"{RULESET}, of POSITION or of the start position to solve")
     add("--time_limit", type=float, help="time limit in seconds; bounds of the value are printed after it")
     add("--memory_mb", type=int, default=1024, help="size of the transposition table in MB")
     add_common(parser, threads="one")
@@ -48,7 +39,7 @@ def run(options: Any) -> int:
     from mancala_env import solver
 
     check_outputs(options)
-    position = _position_to_solve(options)
+    position = position_given(options)
     known = ""
     try:
         with bounds(position, quiet=not prints_tables(options)) as show:
@@ -71,20 +62,6 @@ def run(options: Any) -> int:
     table = TableRows(_COLUMNS, ([*action.values()] for action in plain["actions"]))
     put_result(solution, options, lambda: _print_solution(position, solution), as_json=plain, table=table)
     return 0
-
-
-def _position_to_solve(options: Any) -> Position:
-    text = " ".join(options.position)
-    if options.position and not text.strip():  # an unset shell variable
-        raise InvalidPosition(f"{text!r} is not a position; mancala show prints positions")
-    if not text:
-        return Position(DEFAULT_RULESET if options.ruleset is None else options.ruleset)
-    # One word without a board is a ruleset; a misspelled one gets a suggestion.
-    if not is_ruleset_file(text) and (" " in text or "/" in text):
-        return position_of(text, options.ruleset)
-    if options.ruleset is not None:
-        raise InvalidPosition(f"give a ruleset or --ruleset, not both: {text!r} and {options.ruleset!r}")
-    return Position(text)
 
 
 def _solution_as_dict(position: Position, solution: "Solution") -> dict[str, Any]:

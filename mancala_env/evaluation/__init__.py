@@ -10,6 +10,7 @@
 | `ray_matches` | matches on a Ray cluster |
 | `openings` | the positions from which games start |
 | `balanced_openings` | the bundled balanced openings |
+| `fair_openings` | the bundled fair openings, whose values are proved |
 | `ratings` | Elo ratings with intervals |
 | `ladder` | the stored ladder: bundled ratings of scripted agents |
 | `prepared` | `prepare`: what a ruleset outside the catalogue needs for an evaluation |
@@ -19,6 +20,7 @@
 """
 
 from mancala_env.evaluation.agent_evaluation import Evaluation, evaluate
+from mancala_env.evaluation.fair_openings import FairOpening, NoFairOpenings, fair_openings
 from mancala_env.evaluation.ladder import Ladder, NoLadder, stored_ladder
 from mancala_env.evaluation.matches import MatchResult, MatchResults, play_matches, play_openings
 from mancala_env.evaluation.openings import InvalidMatch, Openings, OpeningSet, openings
@@ -37,11 +39,13 @@ from mancala_env.evaluation.round_robin import round_robin
 
 __all__ = [
     "Evaluation",
+    "FairOpening",
     "InvalidMatch",
     "InvalidResults",
     "Ladder",
     "MatchResult",
     "MatchResults",
+    "NoFairOpenings",
     "NoLadder",
     "OpeningSet",
     "Openings",
@@ -50,6 +54,7 @@ __all__ = [
     "Regret",
     "RegretDifference",
     "evaluate",
+    "fair_openings",
     "fit_ratings",
     "measure_regret",
     "openings",

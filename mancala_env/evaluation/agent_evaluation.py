@@ -47,7 +47,7 @@ class Evaluation(Tabular):
         notes: Notes on the results, for reports.
         regret_differences: Differences of regret between each pair of agents over the bundled positions.
         opening_set: Set of openings of the games.
-        opening_turns: Number of random turns in an opening; 0 for balanced openings.
+        opening_turns: Number of random turns in an opening; 0 for balanced and fair openings.
         rounds: Number of rounds per game, or "match".
         seed: Random seed of all openings and agents.
         is_on_ladder: Whether the ratings are on the scale of the stored ladder.

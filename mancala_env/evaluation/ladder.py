@@ -43,7 +43,7 @@ class Ladder(Tabular):
     Attributes:
         ruleset: Name of the ruleset.
         matches: Pair counts of every match between two anchors.
-        opening_turns: Number of random turns in an opening; 0 for balanced openings.
+        opening_turns: Number of random turns in an opening; 0 for balanced and fair openings.
         excluded: Excluded anchors: the reason by spec.
         opening_set: Set of openings; see :func:`~mancala_env.evaluation.openings`.
         openings: Hash of the balanced openings, which may be regenerated; "" for other sets.

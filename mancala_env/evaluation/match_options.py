@@ -56,8 +56,9 @@ class MatchOptions:
 
     Attributes:
         games: Number of games per match; even, because each opening is played from both seats.
-        opening_turns: Number of uniformly random turns in an opening, 0 to 12; not for balanced openings.
-        opening_set: "balanced", "evaluation", "training" or "all"; see
+        opening_turns: Number of uniformly random turns in an opening, 0 to 12; not for balanced or fair
+            openings.
+        opening_set: "balanced", "fair", "evaluation", "training" or "all"; see
             :func:`~mancala_env.evaluation.openings`. None for the bundled balanced openings. If there are
             none, or `opening_turns` is given, None means "evaluation". If fewer than 20 openings are held
             out, it means "all".

@@ -55,7 +55,7 @@ class MatchResult(Tabular):
             column 1.
         total_seeds: Number of seeds in the game; None for the number in the catalogue's ruleset.
         opening_set: Set of openings; None if they were passed as positions.
-        opening_turns: Number of random turns in an opening; 0 for balanced openings.
+        opening_turns: Number of random turns in an opening; 0 for balanced and fair openings.
         openings: int64 `[P]`, index of each pair's opening, equal for repeated openings; None if all differ.
     """
 

@@ -13,6 +13,7 @@ from mancala_env.engine.holdout import OpeningSet, children, rows_in_set
 from mancala_env.engine.state import NUM_COLUMNS, encode
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.balanced_openings import balanced_openings, has_balanced_openings
+from mancala_env.evaluation.fair_openings import fair_games
 from mancala_env.games.batch import Batch
 from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 
@@ -28,9 +29,11 @@ _DRAWN_AT_ONCE = 512
 _FEWEST_HELD_OUT = 20
 
 
-Openings = Literal[OpeningSet, "balanced"]
+Openings = Literal[OpeningSet, "balanced", "fair"]
 """Names of the sets of openings."""
 OPENINGS: Sequence[str] = get_args(Openings)
+_BUNDLED = {"balanced": balanced_openings, "fair": fair_games}
+"""Sets that are read from files, without random turns."""
 
 
 class InvalidMatch(MancalaError):
@@ -54,6 +57,7 @@ def openings(
     - "evaluation": the 20 % of all openings that are held out (:mod:`mancala_env.engine.holdout`).
     - "training": the other openings.
     - "balanced": the bundled balanced openings; `opening_turns` is ignored.
+    - "fair": the bundled :func:`~mancala_env.evaluation.fair_openings`; `opening_turns` is ignored.
 
     Large sets are sampled. In small sets, no opening repeats before all have occurred.
 
@@ -72,13 +76,14 @@ def openings(
         InvalidMatch: If `opening_turns` is out of range, or the set is empty.
         InvalidArgument: If `count`, `start` or `seed` is not a whole number of at least 0.
         NoBalancedOpenings: If none are bundled for the ruleset.
+        NoFairOpenings: If none are bundled for the ruleset.
     """
     ruleset, turns = lookup(ruleset), _checked_turns(opening_turns)
     count, start, seed = whole("count", count, 0), whole("start", start, 0), whole("seed", seed, 0)
     if opening_set not in OPENINGS:
         raise _wrong_set(opening_set)
-    if opening_set == "balanced":
-        return _dealt(balanced_openings(ruleset), seed, start, start + count)
+    if opening_set == "balanced" or opening_set == "fair":  # pyright narrows the type
+        return _dealt(_BUNDLED[opening_set](ruleset), seed, start, start + count)
     if opening_set == "all":
         batch = Batch(ruleset, start + count, seed=seed, num_threads=1, opening_turns=turns)
         return batch.games[start:].copy()
@@ -123,20 +128,20 @@ def openings_to_evaluate(
 
     By default the bundled balanced openings are used. If there are none, the default is openings of 4 random
     turns. Openings of random turns are from the set "evaluation" by default, or from "all" if fewer than 20
-    are held out. The number of random turns is 0 for "balanced".
+    are held out. The number of random turns is 0 for "balanced" and "fair".
     """
     ruleset = lookup(ruleset)
     if opening_set is not None and opening_set not in OPENINGS:
         raise _wrong_set(opening_set)
-    if opening_set == "balanced" and opening_turns not in (None, 0):
+    if opening_set in _BUNDLED and opening_turns not in (None, 0):
         raise InvalidMatch(
-            f"opening_turns={opening_turns!r} cannot be used with balanced openings; omit it, "
+            f"opening_turns={opening_turns!r} cannot be used with {opening_set} openings; omit it, "
             'or use opening_set="evaluation"'
         )
     if opening_set is None and opening_turns is None and has_balanced_openings(ruleset):
         opening_set = "balanced"
-    if opening_set == "balanced":
-        return "balanced", 0
+    if opening_set in _BUNDLED:
+        return opening_set, 0
     turns = _checked_turns(OPENING_TURNS if opening_turns is None else opening_turns)
     if opening_set is not None:
         return opening_set, turns
@@ -155,7 +160,7 @@ def _checked_turns(opening_turns: Any) -> int:
 
 def _wrong_set(opening_set: object) -> InvalidMatch:
     return InvalidMatch(
-        f'opening_set must be "all", "training", "evaluation" or "balanced", not {opening_set!r}'
+        f'opening_set must be "all", "training", "evaluation", "balanced" or "fair", not {opening_set!r}'
     )
 
 
@@ -165,8 +170,8 @@ def openings_in_words(opening_set: Openings, opening_turns: int) -> str:
     >>> openings_in_words("evaluation", 4)
     'openings of 4 random turns (evaluation)'
     """
-    if opening_set == "balanced":
-        return "balanced openings"
+    if opening_set in _BUNDLED:
+        return f"{opening_set} openings"
     return f"openings of {opening_turns} random turns ({opening_set})" if opening_turns else "the start"
 
 

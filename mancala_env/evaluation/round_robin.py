@@ -213,7 +213,7 @@ class MatchKey(NamedTuple):
 
     The first agent is the agent with the smaller identity; the order of the specs does not matter. A line
     without `opening_set` was written by an earlier version, which played the set "all". `openings` is a hash
-    of the balanced openings, which may be regenerated; "" for other sets.
+    of the balanced or fair openings, which may be regenerated; "" for other sets.
     """
 
     package: str
@@ -296,7 +296,7 @@ def play_here(
 def _described(played: list[GameRecord], chunk: Chunk) -> list[GameRecord]:
     """Return the records of a chunk with seed, opening and date."""
     key, today = chunk.key, str(date.today())
-    turns = "" if key.opening_set == "balanced" else f"{key.opening_turns} random turns, "
+    turns = "" if key.opening_set in ("balanced", "fair") else f"{key.opening_turns} random turns, "
     names = (f"{turns}{key.opening_set}, number {chunk.start + i // 2}" for i in range(len(played)))
     return [
         replace(game, seed=key.seed, opening=name, date=today)

@@ -19,10 +19,16 @@ Seeds that are already in stores are excluded. Seeds in owned holes are included
 | `margins` | the certain part of a value, and bounds on the uncertain part |
 | `book` | opening books |
 | `position_sets` | solved positions to measure agents against |
+| `certificate` | proof files: read, write and verify them |
+| `certificate_search` | the making of proof files |
+| `certificate_trials` | the choice of turns that keep a proof small |
+| `certificate_walk` | the walk through a proof |
 | `position_sampling` | positions sampled from rounds; the solved positions of a ruleset of your own |
 | `fresh_positions` | positions of random rule options; positions held out for evaluation |
 """
 
+from mancala_env.solver.certificate import Claim, InvalidProof, Proof, Verification, verify
+from mancala_env.solver.certificate_search import ProofPlan, ProofProgress, prove
 from mancala_env.solver.exact import (
     ILLEGAL,
     OutOfTime,
@@ -44,15 +50,23 @@ from mancala_env.solver.position_sets import (
 __all__ = [
     "ILLEGAL",
     "PHASES",
+    "Claim",
+    "InvalidProof",
     "NoPositions",
     "OutOfTime",
     "PositionSet",
     "Progress",
+    "Proof",
+    "ProofPlan",
+    "ProofProgress",
     "Solution",
     "Solver",
     "SolverInputError",
+    "Verification",
     "positions",
     "prepare_positions",
+    "prove",
     "rulesets_with_positions",
     "solve",
+    "verify",
 ]

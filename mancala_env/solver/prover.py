@@ -80,7 +80,7 @@ class Prover:
 
     def sibling(self) -> Self:
         """Return a solver with the same table for use in another thread; it runs one thread itself."""
-        self._shared_table()
+        self.shared_table()
         other = copy.copy(self)
         other.num_threads = 1
         other._reset()
@@ -108,7 +108,7 @@ class Prover:
         `games` is uint64 `[1, NUM_COLUMNS]`, and `beta` has the parity of the free seeds. The result is a
         lower bound of the rest if it is at least `beta`, else an upper bound. At a limit it raises OutOfTime.
         """
-        self._shared_table()
+        self.shared_table()
         self._start(0, games, beta)
         registers = self._lines[0].registers
         most_nodes = registers[proof_search.NODES] + _NODES_ALONE
@@ -119,7 +119,16 @@ class Prover:
                 return self._search_together(games, beta)
         return int(registers[proof_search.ANSWER])
 
-    def _shared_table(self) -> np.ndarray:
+    def prove_within(self, games: np.ndarray, beta: int, most_nodes: int) -> int:
+        """Do what :meth:`prove` does, and raise OutOfTime after a number of nodes."""
+        self._last_node = self.nodes + most_nodes
+        try:
+            return self.prove(games, beta)
+        finally:
+            self._last_node = NO_LIMIT
+
+    def shared_table(self) -> np.ndarray:
+        """Return the table, and allocate it before the first search."""
         if self._table is _EMPTY_TABLE:
             try:
                 self._table = new_table(self._memory_mb)

@@ -1,20 +1,30 @@
 /** The Play view: a game against an agent, between agents, or between two people. */
 
-import { agentName, askAgent } from "./agents.js";
+import { agentName, askAgent, recordName } from "./agents.js";
 import { BoardView } from "./board.js";
+import { doesText, happened } from "./coach.js";
+import { Coach } from "./coach_card.js";
 import { h } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
+import { sharedAnalysis } from "./game_analysis.js";
+import { LeftGame } from "./left_game.js";
 import { endsOf, positionInWords, timelineOf } from "./motion.js";
 import { NewGameForm } from "./new_game_form.js";
+import { Playback } from "./playback.js";
 import { readRecord } from "./record.js";
 import { gameRecord, recordRow } from "./record_row.js";
+import { ReportCard } from "./report_card.js";
 import { SavedGames } from "./saved_games.js";
 import { playerName, statusOf } from "./scene.js";
 import { isAbort, Searches } from "./searches.js";
 import { t } from "./texts.js";
-import { legalText, turnInWords } from "./turn_words.js";
+import { legalText, reasonOf, turnInWords, whyNotSown } from "./turn_words.js";
 import { showTurns } from "./turns_list.js";
+import { badgesOf } from "./values.js";
+import { valuesInWords } from "./values_table.js";
 
+/** The searches behind "Values", and the time for exact values. */
+const VALUES = { names: ["book", "exact", "search"], milliseconds: 8000 };
 const LEAST_THINKING = 350; // milliseconds, so that the user notices an agent's turn
 
 export class PlayView {
@@ -23,19 +33,23 @@ export class PlayView {
   #thinking = null;
   #unanswered = null; // the position in which an agent did not move
   #isPaused = false; // the round is over and the user has not started the next one
-  #values = {};
   #areValuesWanted = false;
+  #analysis = null;
+  #coach = null;
 
   constructor(app) {
     this.app = app;
     this.searches = new Searches();
     this.saved = new SavedGames(app);
+    this.left = new LeftGame(this);
     this.form = new NewGameForm(app, () => {
       this.newGame();
       this.board.focus();
     });
     const place = h("div");
     this.status = h("p", { class: "status" });
+    this.happened = h("p", { class: "happened" });
+    this.coachPlace = h("div", { class: "extra" });
     this.turns = h("ol", { class: "turns", "aria-label": t("play.turns") });
     const button = (name, act, kind = "") => h("button", { type: "button", class: kind, onclick: act, "data-does": name }, t(`play.${name}`));
     this.goOnButton = button("go_on", () => this.goOn(), "main");
@@ -47,18 +61,22 @@ export class PlayView {
       h("section", { class: "table", "aria-label": t("board.label") },
         place,
         this.status,
+        this.happened,
         h("div", { class: "row actions" },
           this.goOnButton,
           button("take_back", () => this.takeBack()),
           button("hint", () => this.hint()),
           this.valuesButton,
           button("resign", () => this.resign()),
-          this.studyButton)),
+          this.studyButton),
+        this.coachPlace),
       h("aside", { class: "panel" },
         h("details", { class: "card", open: innerWidth > 900 }, h("summary", {}, t("play.new_game")), this.form.element),
         h("section", { class: "card" }, h("h2", {}, t("play.turns")), this.turns),
         h("section", { class: "card" }, h("h2", {}, t("play.record")), recordRow(this, (name) => this.#resume(name)))));
     this.board = new BoardView(place, { onHole: (hole) => this.press(hole) });
+    this.playback = new Playback(app, this.board, { turn: () => this.line?.lastTurn, done: () => this.isShown && this.#refresh() });
+    this.happened.after(this.playback.element);
     this.commands = {
       sow: (action) => this.sow(action),
       board: () => this.board.focus(),
@@ -71,6 +89,9 @@ export class PlayView {
       hint: () => this.hint(),
       resign: () => this.resign(),
       go_on: () => this.goOn(),
+      again: () => this.playback.again(),
+      step_back: () => this.playback.step(-1),
+      step_on: () => this.playback.step(1),
       new_game: () => this.newGame(),
     };
   }
@@ -78,7 +99,11 @@ export class PlayView {
   /** Show the view with the position in the address, or with the last game. */
   enter({ game, line } = {}) {
     this.isShown = true;
-    if (line) return this.begin(line, this.players);
+    if (line) {
+      this.left.keep();
+      this.begin(line, this.players);
+      return this.left.offer(t("play.begun", { title: line.ruleset.title }));
+    }
     if (this.line && (!game || this.line.game.text === game.text)) {
       this.app.address("play", this.line.game);
       return this.#next();
@@ -99,7 +124,23 @@ export class PlayView {
   leave() {
     this.isShown = false;
     this.#thinking?.abort();
+    this.#analysis?.stop();
+    this.#coach?.stop();
     this.board.skip();
+  }
+
+  /** The coach, who speaks while values are shown. */
+  get coach() {
+    if (!this.#coach) {
+      this.#coach = new Coach(this.analysis);
+      this.coachPlace.append(this.#coach.element);
+    }
+    return this.#coach;
+  }
+
+  /** The analysis of the page; its workers start when it is first used. */
+  get analysis() {
+    return (this.#analysis ??= sharedAnalysis(this.app));
   }
 
   /** The position on the board. The end of a round stays until the user starts the next one. */
@@ -115,6 +156,8 @@ export class PlayView {
   begin(line, players, saved) {
     this.saved.use(saved);
     this.line = line;
+    this.line.names = players.map(recordName);
+    this.#analysis?.stop();
     this.players = players;
     this.#isPaused = false;
     this.turns.replaceChildren();
@@ -126,7 +169,9 @@ export class PlayView {
     this.app.warn("");
     try {
       const { line, players } = this.form.read();
+      this.left.keep();
       this.begin(line, players);
+      this.left.offer(t("play.begun", { title: line.ruleset.title }));
       this.app.say(`${t("play.begun", { title: line.ruleset.title })} ${positionInWords(line.game)}`);
     } catch (error) {
       this.app.warn(error.message);
@@ -149,7 +194,8 @@ export class PlayView {
   #tryAction(action) {
     const { game } = this.line;
     if (game.legal.includes(action)) return this.#play(action);
-    this.app.say(t("play.illegal", { turn: turnText({ player: game.player, action }), legal: legalText(game) }));
+    this.status.textContent = `${reasonOf(game, action)} ${this.#statusText()}`;
+    this.app.say(whyNotSown(game, action));
   }
 
   #sayWhyNot() {
@@ -159,10 +205,11 @@ export class PlayView {
   async #play(action, note) {
     const { board, line } = this;
     this.#thinking?.abort();
+    if (this.left.isThere) this.app.tell("", false);
+    this.#analysis?.stopAnalysis();
     const turn = line.play(action);
     if (note) turn.note = note;
     const timeline = timelineOf(turn.before, action);
-    this.#values = {};
     this.#isPaused = turn.following !== turn.after;
     const moved = board.move(turn.before, timeline, turn.after, this.app.speed, this.players[turn.player] === "you");
     this.app.say(turnInWords(turn));
@@ -180,6 +227,7 @@ export class PlayView {
   /** Continue the game: show its end or the next round, ask an agent, or wait for the user's turn. */
   #next() {
     this.#refresh();
+    this.#showReport();
     if (this.line.isOver || this.#isPaused) {
       if (!this.goOnButton.hidden && document.activeElement === document.body) this.goOnButton.focus();
       return;
@@ -209,12 +257,12 @@ export class PlayView {
   takeBack() {
     this.#thinking?.abort();
     const { line } = this;
+    if (this.left.isThere) return this.left.undo();
     if (!line.turns.length && line.resigned === null) return this.app.say(t("play.nothing_to_take_back"));
     const hasYou = this.players.includes("you");
     do line.takeBack();
     while (hasYou && line.turns.length && this.players[line.game.player] !== "you");
     this.#isPaused = false;
-    this.#values = {};
     this.#saveAndList();
     this.app.say(`${t("play.taken_back")} ${statusOf(line.ruleset, line.game)}`);
     this.#next();
@@ -230,7 +278,7 @@ export class PlayView {
       const turn = turnText({ player: game.player, action });
       this.#refresh();
       this.board.mark({ values: { ...this.#badges(), [game.holeOf(action)]: t("play.hint_badge") } });
-      this.status.textContent = t("play.hint_said", { turn });
+      this.status.textContent = t("play.hint_said", { turn, does: doesText(game, action) });
       this.app.say(this.status.textContent);
     } catch (error) {
       if (!isAbort(error)) this.app.warn(error.message);
@@ -243,6 +291,16 @@ export class PlayView {
     this.#thinking?.abort();
     line.resigned = this.players[line.game.player] === "you" ? line.game.player : 1 - line.game.player;
     this.#isPaused = false;
+    this.#saveAndList();
+    this.#next();
+    this.app.say(this.status.textContent);
+    this.app.tell(this.status.textContent, false, { label: t("play.undo"), act: () => this.#playOn(line) });
+  }
+
+  /** Undo a resignation. */
+  #playOn(line) {
+    if (line !== this.line || line.resigned === null) return;
+    line.resigned = null;
     this.#saveAndList();
     this.#next();
     this.app.say(this.status.textContent);
@@ -260,35 +318,57 @@ export class PlayView {
     this.app.go("study", { line: this.line.copy() });
   }
 
+  /** Show the report of a game that is over, and grade its turns. */
+  #showReport() {
+    const { line } = this;
+    if (!line.isOver) {
+      if (this.report) this.report.element.hidden = true;
+      return;
+    }
+    this.report ??= this.#newReport();
+    const draw = (isDone) => this.line === line && line.isOver && this.report.draw(line, isDone);
+    draw(false);
+    this.analysis.grade(line, () => draw(false)).then((isDone) => isDone && draw(true));
+  }
+
+  #newReport() {
+    const report = new ReportCard(this.analysis, {
+      jump: (at) => {
+        const line = this.line.copy();
+        line.goTo(at);
+        this.app.go("study", { line });
+      },
+      retry: () => this.app.go("study", { line: this.line.copy(), isRetry: true }),
+    });
+    this.coachPlace.append(report.element);
+    return report;
+  }
+
   toggleValues() {
     this.#areValuesWanted = !this.#areValuesWanted;
     this.valuesButton.setAttribute("aria-pressed", String(this.#areValuesWanted));
-    this.#values = {};
+    this.analysis.stopAnalysis();
+    this.#refresh();
     if (this.#areValuesWanted && this.isYours) this.#askValues();
-    else this.#refresh();
   }
 
-  async #askValues() {
+  #askValues() {
     const { game } = this.line;
-    const seen = new AbortController();
-    this.#thinking = seen;
-    const show = ({ actions }) => {
-      if (this.line.game !== game || !this.#areValuesWanted) return;
-      this.#values = actions;
+    let isSaid = false;
+    this.analysis.analyse(game, () => {
+      if (this.line.game !== game || !this.isYours || !this.#areValuesWanted) return;
       this.board.mark({ values: this.#badges() });
-    };
-    try {
-      show(await this.searches.ask("values", game, { milliseconds: 8000 }, { onProgress: show, signal: seen.signal }));
-      const known = Object.entries(this.#values).map(([action, { lower, upper }]) => `${turnText({ player: game.player, action: Number(action) })} ${lower === upper ? lower : t("study.between", { lower, upper })}`);
-      if (this.line.game === game) this.app.say(t("play.values_said", { values: known.join(", ") }));
-    } catch (error) {
-      if (!isAbort(error)) this.app.warn(error.message);
-    }
+      this.coach.draw(game);
+      const { exact } = this.analysis.of(game);
+      if (isSaid || !(exact?.isExact || exact?.hasEnded)) return;
+      isSaid = true;
+      this.app.say(valuesInWords(game, this.analysis.bounds(game)));
+    }, VALUES);
   }
 
+  /** The values at the holes, if they are wanted. */
   #badges() {
-    const { game } = this.line;
-    return Object.fromEntries(Object.entries(this.#values).map(([action, { lower, upper }]) => [game.holeOf(Number(action)), lower === upper ? lower : "?"]));
+    return this.#areValuesWanted && this.isYours ? badgesOf(this.line.game, this.analysis.of(this.line.game)) : {};
   }
 
   lastTurn() {
@@ -312,13 +392,17 @@ export class PlayView {
   #refresh() {
     const { line } = this, game = this.shown;
     const legal = this.isYours ? game.legal.map((action) => game.holeOf(action)) : [];
-    this.board.show(game, { legal, last: this.#lastHoles(), values: this.isYours ? this.#badges() : {} });
+    this.board.show(game, { legal, last: this.#lastHoles(), values: this.#badges() });
     this.goOnButton.hidden = !this.#isPaused;
+    this.playback.draw();
+    this.happened.textContent = line.lastTurn ? happened(line.lastTurn) : "";
+    if (this.#areValuesWanted && this.isYours) this.coach.draw(line.game);
+    else this.#coach?.hide();
     this.status.textContent = this.#statusText();
     this.root.classList.toggle("over", line.isOver);
     this.root.classList.toggle("lost", this.#isLost);
     for (const button of this.root.querySelectorAll("[data-does=resign], [data-does=hint], [data-does=values]")) button.disabled = line.isOver;
-    this.root.querySelector("[data-does=take_back]").disabled = !line.turns.length && line.resigned === null;
+    this.root.querySelector("[data-does=take_back]").disabled = !line.turns.length && line.resigned === null && !this.left.isThere;
   }
 
   /** Whether the user has lost against an agent. */

@@ -39,7 +39,7 @@ const shownDial = (value) => (typeof value === "string" ? `"${value}"` : value);
  * @param {GameLine} line
  * @param {{south?: string, north?: string, date?: string, headers?: Record<string, string>}} [about]
  */
-export function writeRecord(line, { south = "", north = "", date = "", headers = {} } = {}) {
+export function writeRecord(line, { south = line.names[0], north = line.names[1], date = "", headers = {} } = {}) {
   const { ruleset, start } = line, { engine } = start;
   const known = engine.rulesets.includes(ruleset);
   const fresh = engine.newGame(ruleset);
@@ -113,6 +113,7 @@ class GameLineEnd {
 export function readRecord(engine, text) {
   const [{ headers, words }] = gamesOf(text, 1);
   const line = startOf(engine, headers);
+  line.names = [headers.South ?? "", headers.North ?? ""];
   for (const word of words) take(line, word);
   line.resigned = resignedIn(headers);
   if (line.resigned !== null && line.game.isOver) throw new InvalidInput(`${PLAYERS[line.resigned]} resigned a game that was over (${line.game.end})`);
@@ -168,14 +169,15 @@ export function listGames(text) {
 
 /** Play a turn of a record, keep a comment, or check the number of a turn or round. */
 function take(line, word) {
-  const { note } = word, { game, lastTurn } = line, number = line.turns.length + 1;
+  const { note } = word, { game, lastTurn } = line;
   if (note !== undefined) {
     const owner = lastTurn ?? line;
     owner.note = [owner.note, note].filter(Boolean).join(" ");
     return checkText("comment", owner.note);
   }
   if (word.number !== undefined) {
-    if (Number(word.number) !== number) throw new InvalidInput(`turn ${number} comes next, not turn ${word.number}`);
+    const next = line.turns.length + 1;
+    if (Number(word.number) !== next) throw new InvalidInput(`turn ${next} comes next, not turn ${word.number}`);
     return;
   }
   if (word.round !== undefined) {
@@ -184,9 +186,15 @@ function take(line, word) {
       throw new InvalidInput(`round ${word.round} does not begin here: it is round ${round}`);
     return;
   }
-  const wrong = number > MOST_TURNS ? `a game has at most ${MOST_TURNS.toLocaleString("en")} turns` : whyNot(game, word.text);
+  takeTurn(line, word.text);
+}
+
+/** Play a turn in notation, such as S3. @throws {InvalidInput} If it cannot be played; the message names the turn. */
+export function takeTurn(line, text) {
+  const number = line.turns.length + 1;
+  const wrong = number > MOST_TURNS ? `a game has at most ${MOST_TURNS.toLocaleString("en")} turns` : whyNot(line.game, text);
   if (wrong) throw new InvalidInput(`turn ${number}: ${wrong}`);
-  line.play(Number(word.text.slice(1)) - 1);
+  line.play(Number(text.slice(1)) - 1);
 }
 
 /** Why a word is not a turn that can be played; "" if it is. */

@@ -1,33 +1,44 @@
 /** The Study view: the value of every move of a game. game_analysis.js finds the values, values_table.js shows them. */
 
 import { BoardView } from "./board.js";
+import { happened } from "./coach.js";
+import { Coach } from "./coach_card.js";
 import { download, field, h, kept, select } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
-import { GameAnalysis } from "./game_analysis.js";
+import { sharedAnalysis } from "./game_analysis.js";
 import { drawGraph } from "./graph.js";
 import { endsOf, positionInWords, seedsText, timelineOf } from "./motion.js";
+import { Playback } from "./playback.js";
 import { readRecord, writeRecord } from "./record.js";
+import { isMistake, yoursOf } from "./report.js";
+import { ReportCard } from "./report_card.js";
 import { playerName, statusOf } from "./scene.js";
 import { SetUp } from "./set_up.js";
+import { copyLink, lineFromText } from "./share.js";
 import { t } from "./texts.js";
-import { legalText, turnInWords } from "./turn_words.js";
-import { boundsText, ValuesTable } from "./values_table.js";
+import { legalText, turnInWords, whyNotSown } from "./turn_words.js";
+import { badgesOf } from "./values.js";
+import { valuesInWords, ValuesTable } from "./values_table.js";
 
 export class StudyView {
   #retry = null; // the mistake that the user is asked to improve
   #retried = -1;
   #areValuesShown = true;
+  #isGraded = false; // whether all turns of the game were tried
 
   constructor(app) {
     this.app = app;
-    this.analysis = new GameAnalysis(app);
+    this.analysis = sharedAnalysis(app);
     const place = h("div");
     const button = (name, act, label) => h("button", { type: "button", onclick: act, "aria-label": label, "data-does": name }, t(`study.${name}`));
     this.status = h("p", { class: "status unseen" });
     this.text = h("input", { type: "text", spellcheck: "false", autocomplete: "off", class: "mono" });
+    this.happened = h("p", { class: "happened" });
+    this.coach = new Coach(this.analysis);
     this.values = new ValuesTable((action) => this.#tryAction(action));
     this.graph = h("div");
     this.slider = h("input", { type: "range", min: 0, max: 0, value: 0, "data-keeps-arrows": "", oninput: () => this.goTo(Number(this.slider.value)) });
+    this.report = new ReportCard(this.analysis, { jump: (at) => this.goTo(at) });
     this.turns = h("ol", { class: "turns", "aria-label": t("play.turns") });
     this.verdict = h("p", { class: "verdict" });
     this.gamesPlace = h("section", { class: "card", hidden: true });
@@ -37,28 +48,34 @@ export class StudyView {
       h("section", { class: "table", "aria-label": t("board.label") },
         place,
         this.status,
+        this.happened,
         h("div", { class: "row actions" },
           button("first", () => this.goTo(0), t("keys.first")),
           button("earlier", () => this.goTo(this.line.at - 1), t("keys.earlier")),
-          button("later", () => this.goTo(this.line.at + 1), t("keys.later")),
+          button("later", () => this.later(), t("keys.later")),
           button("last", () => this.goTo(Infinity), t("keys.last")),
           button("play_from_here", () => this.app.go("play", { line: new GameLine(this.line.game, this.line.rounds) })),
           button("retry", () => this.retry())),
         this.verdict,
         h("section", { class: "card" },
-          h("h2", {}, t("study.graph")), this.graph, field(t("study.slider"), this.slider), this.turns)),
+          h("h2", {}, t("study.graph")), this.graph, field(t("study.slider"), this.slider), this.turns),
+        this.report.element),
       h("aside", { class: "panel" },
         this.gamesPlace,
         this.values.element,
+        this.coach.element,
         h("section", { class: "card" }, h("h2", {}, t("study.position")),
           h("form", { onsubmit: (event) => { event.preventDefault(); this.read(); } },
             field(t("study.text"), this.text),
             h("div", { class: "row end" },
               h("button", { type: "submit" }, t("study.read")),
-              h("button", { type: "button", onclick: () => navigator.clipboard?.writeText(this.line.game.text).then(() => this.app.say(t("study.copied")), () => {}) }, t("study.copy")),
+              h("button", { type: "button", onclick: () => navigator.clipboard?.writeText(this.line.game.text).then(() => this.app.tell(t("study.copied"), true, { isBrief: true }), () => {}) }, t("study.copy")),
+              h("button", { type: "button", onclick: () => copyLink(app, this.line, "study") }, t("study.copy_link")),
               h("button", { type: "button", onclick: () => download(`${this.line.ruleset.name}.txt`, writeRecord(this.line)) }, t("study.save"))))),
         h("details", { class: "card", ontoggle: (event) => event.target.open && this.setUp.show(this.line.game) }, h("summary", {}, t("study.set_up")), this.setUp.element)));
     this.board = new BoardView(place, { onHole: (hole) => this.press(hole) });
+    this.playback = new Playback(app, this.board, { turn: () => this.line?.lastTurn, done: () => this.isShown && this.#draw() });
+    this.happened.after(this.playback.element);
     this.commands = {
       sow: (action) => this.sow(action),
       board: () => this.board.focus(),
@@ -70,19 +87,23 @@ export class StudyView {
       take_back: () => this.takeBack(),
       hint: () => this.sayBest(),
       earlier: () => this.goTo(this.line.at - 1),
-      later: () => this.goTo(this.line.at + 1),
+      later: () => this.later(),
+      again: () => this.playback.again(),
+      step_back: () => this.playback.step(-1),
+      step_on: () => this.playback.step(1),
       first: () => this.goTo(0),
       last: () => this.goTo(Infinity),
       new_game: () => this.begin(new GameLine(this.app.engine.newGame(this.line.ruleset))),
     };
   }
 
-  enter({ game, line, games } = {}) {
+  enter({ game, line, games, isRetry = false } = {}) {
     this.isShown = true;
     if (games) return this.#listGames(games);
     if (line) {
       this.gamesPlace.hidden = true;
-      return this.begin(line);
+      this.begin(line);
+      return isRetry ? this.retry() : undefined;
     }
     if (this.line && (!game || game.text === this.line.game.text)) return this.#showCurrent();
     this.begin(this.#lastStudied(game) ?? (game ? new GameLine(game) : this.app.playedLine ?? new GameLine(this.app.engine.newGame("layli_goobalay"))));
@@ -128,6 +149,7 @@ export class StudyView {
   leave() {
     this.isShown = false;
     this.analysis.stop();
+    this.coach.stop();
     this.board.skip();
   }
 
@@ -145,16 +167,11 @@ export class StudyView {
   read() {
     this.app.warn("");
     try {
-      this.begin(new GameLine(this.app.engine.fromText(this.text.value, this.#ownRuleset())));
+      this.begin(lineFromText(this.app.engine, this.text.value, this.line.ruleset));
       this.board.focus();
     } catch (error) {
       this.app.warn(error.message);
     }
-  }
-
-  #ownRuleset() {
-    const { ruleset } = this.line;
-    return this.text.value.trim().split(/\s+/)[0] === ruleset.name ? ruleset : undefined;
   }
 
   press(hole) {
@@ -169,8 +186,10 @@ export class StudyView {
 
   #tryAction(action) {
     const { game } = this.line;
-    if (!game.legal.includes(action))
-      return this.app.say(game.isOver ? statusOf(game.ruleset, game) : t("play.illegal", { turn: turnText({ player: game.player, action }), legal: legalText(game) }));
+    if (!game.legal.includes(action)) {
+      this.verdict.textContent = game.isOver ? statusOf(game.ruleset, game) : whyNotSown(game, action);
+      return this.app.say(this.verdict.textContent);
+    }
     if (this.#retry) return this.#answerRetry(action);
     this.#play(action);
   }
@@ -178,16 +197,25 @@ export class StudyView {
   async #play(action) {
     const { line } = this;
     this.analysis.stopAnalysis();
-    const known = line.turns[line.at];
-    if (known?.action === action) line.goTo(line.at + 1);
-    else line.play(action);
+    const isNew = line.turns[line.at]?.action !== action;
+    if (isNew) line.play(action);
+    else line.goTo(line.at + 1);
     const turn = line.lastTurn, timeline = timelineOf(turn.before, action);
     this.app.say(turnInWords(turn));
     this.#list();
     await this.board.move(turn.before, timeline, turn.after, this.app.speed, true);
     if (!this.isShown || this.line !== line || line.lastTurn !== turn) return;
     this.#showCurrent();
-    this.#grade();
+    if (isNew) this.#grade();
+  }
+
+  /** Show the next turn of the game, seed by seed if turns are animated. */
+  later() {
+    const turn = this.line.turns[this.line.at];
+    if (!turn || !this.app.speed[0]) return this.goTo(this.line.at + 1);
+    this.#retry = null;
+    this.verdict.textContent = "";
+    return this.#play(turn.action);
   }
 
   goTo(at) {
@@ -216,10 +244,8 @@ export class StudyView {
   }
 
   sayValues() {
-    const { game } = this.line, { exact } = this.analysis.of(game);
-    if (!exact) return;
-    const said = Object.entries(exact.actions).map(([action, bounds]) => `${turnText({ player: game.player, action: Number(action) })} ${boundsText(bounds)}`);
-    this.app.say(t("play.values_said", { values: said.join(", ") }));
+    const said = valuesInWords(this.line.game, this.analysis.bounds(this.line.game));
+    if (said) this.app.say(said);
   }
 
   sayBest() {
@@ -231,6 +257,7 @@ export class StudyView {
   /** Show the current position and analyse it. */
   #showCurrent() {
     const { game } = this.line;
+    this.board.cancel();
     this.app.address("study", game);
     kept.write("studied", writeRecord(this.line), true);
     if (document.activeElement !== this.text) this.text.value = game.text;
@@ -246,22 +273,29 @@ export class StudyView {
 
   #grade() {
     const { line } = this;
-    this.analysis.grade(line, () => this.line === line && this.#draw());
+    this.#isGraded = false;
+    this.analysis.grade(line, () => this.line === line && this.#draw()).then((isDone) => {
+      if (this.line !== line || !isDone) return;
+      this.#isGraded = true;
+      this.report.draw(line, true);
+    });
   }
 
   #draw() {
     const { line } = this, { game } = line;
     if (this.board.isMoving) return;
     const legal = game.legal.map((action) => game.holeOf(action));
-    const bounds = this.analysis.bounds(game);
-    const values = {};
-    if (this.#areValuesShown && !this.#retry)
-      for (const action of game.legal) if (bounds[action]) values[game.holeOf(action)] = bounds[action].lower === bounds[action].upper ? bounds[action].lower : "?";
+    const values = this.#areValuesShown && !this.#retry ? badgesOf(game, this.analysis.of(game)) : {};
     const last = line.lastTurn && line.lastTurn.after === game ? endsOf(timelineOf(line.lastTurn.before, line.lastTurn.action)) : [];
     this.board.show(game, { legal, last, values });
     this.status.textContent = statusOf(game.ruleset, game);
+    this.playback.draw();
+    this.happened.textContent = line.lastTurn ? happened(line.lastTurn) : "";
     this.values.draw(game, this.analysis.of(game), Boolean(this.#retry));
+    if (this.#areValuesShown && !this.#retry) this.coach.draw(game);
+    else this.coach.hide();
     this.#drawGraph();
+    this.report.draw(line, this.#isGraded);
   }
 
   #drawGraph() {
@@ -294,13 +328,16 @@ export class StudyView {
     else button.removeAttribute("aria-current");
   }
 
-  /** Show the next mistake, and ask for a better turn. */
+  /** Show the user's next mistake, and ask for a better turn. In a game of two agents or of two people, all mistakes count. */
   retry() {
-    const { line } = this;
-    const lost = line.turns.map((turn, n) => [n, this.analysis.lost(turn)]).filter(([, seeds]) => seeds > 0);
+    const { line } = this, yours = yoursOf(line);
+    const graded = line.turns.map((turn, n) => [n, this.analysis.lost(turn)]).filter(([n]) => yours.includes(line.turns[n].player));
+    const lost = graded.filter(([, seeds]) => isMistake(seeds));
     if (!lost.length) {
       this.#retry = null;
-      this.verdict.textContent = t(line.turns.some((turn) => this.analysis.lost(turn) === undefined) ? "study.retry_wait" : "study.retry_none");
+      const isOpen = graded.some(([, seeds]) => seeds === undefined);
+      const none = yours.length > 1 ? t("study.retry_none") : t("study.retry_none_yours", { player: playerName(yours[0]) });
+      this.verdict.textContent = !isOpen ? none : t(this.#isGraded ? "study.retry_open" : "study.retry_wait");
       this.app.say(this.verdict.textContent);
       return;
     }

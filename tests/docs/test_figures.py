@@ -8,7 +8,8 @@ import pytest
 from markdown_tables import DOCS, rows_by_name
 
 from mancala_env import Position, rulesets, solver
-from mancala_env.evaluation import stored_ladder
+from mancala_env._util.package_data import rulesets_with
+from mancala_env.evaluation import fair_openings, stored_ladder
 from mancala_env.evaluation.balanced_openings import balanced_openings
 from mancala_env.solver.book import rulesets_with_book
 from tools.results.regrets import stored_regrets
@@ -35,6 +36,28 @@ def test_the_leaderboard_has_the_stored_ratings() -> None:
 def test_the_balanced_openings_are_counted() -> None:
     for name, (count,) in rows_by_name("guides/evaluate.md", "Balanced openings").items():
         assert int(count) == len(balanced_openings(rulesets.lookup(name))), name
+
+
+def test_the_fair_openings_are_counted() -> None:
+    rows = rows_by_name("guides/evaluate.md", "Fair openings")
+    assert set(rows) == set(rulesets_with("fair"))
+    for name, (count, margin) in rows.items():
+        assert int(count) == len(fair_openings(name)), name
+        assert {int(margin)} == {abs(opening.margin) for opening in fair_openings(name)}, name
+
+
+def test_the_article_has_the_values_of_the_solved_games() -> None:
+    starts = rows_by_name("results/solved.md", "What has been solved from the start")
+    written = rows_by_name("explanation/solved.md", "Results")
+    assert {name: value for name, (_, value) in written.items()} == {
+        name: value.strip("*") for name, (value, *_) in starts.items()
+    }
+    for name, (board, _) in written.items():
+        ruleset = rulesets.lookup(name)
+        assert board == f"2x{ruleset.row_width}, {ruleset.seeds_per_hole}"
+    lost = sum(int(value) < 0 for _, value in written.values())
+    won = sum(int(value) > 0 for _, value in written.values())
+    assert lost > won, "the article says that the second player wins more games"
 
 
 def test_the_scale_of_the_guide_is_that_of_ladder_cards_and_leaderboard() -> None:

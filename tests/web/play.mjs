@@ -39,13 +39,19 @@ const newStore = () => Object.create({
 const { useTexts, t } = await at("texts.js");
 useTexts(JSON.parse(read("texts/en.json")));
 const { kept } = await at("dom.js");
+const { Book } = await at("book.js");
+const { coachText, effectsOf, happened } = await at("coach.js");
 const { Engine } = await at("engine.js");
 const { GameLine, MATCH, turnText } = await at("game.js");
 const { seedsText } = await at("motion.js");
 const { agentName } = await at("agents.js");
 const { PlayView } = await at("play.js");
 const { listGames, readRecord, writeRecord } = await at("record.js");
+const { readAddress } = await at("address.js");
+const { lineFromText, linkOf, lineOf } = await at("share.js");
+const { accuracyOf, kindOf, reportOf } = await at("report.js");
 const { StudyView } = await at("study.js");
+const { whyNotSown } = await at("turn_words.js");
 const { statusOf } = await at("scene.js");
 const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
 const soon = () => new Promise((resolve) => setTimeout(resolve, 5));
@@ -169,7 +175,7 @@ test("a hint shows the best action, unless the position has changed", async () =
   assert.deepEqual([task, options], ["choose", { kind: "perfect", strength: 2 }]);
   asked[0].resolve({ action: 1 });
   await soon();
-  assert.equal(view.status.textContent, t("play.hint_said", { turn: "S2" }));
+  assert.equal(view.status.textContent, t("play.hint_said", { turn: "S2", does: "wins nothing" }));
   assert.equal(app.said.at(-1), view.status.textContent);
   assert.deepEqual(badges(view), [t("play.hint_badge")]);
   view.hint();
@@ -193,22 +199,34 @@ test("values are shown where they are wanted, and forgotten after a turn", async
   assert.equal(button(view, "values").getAttribute("aria-pressed"), "false");
   view.toggleValues();
   assert.equal(button(view, "values").getAttribute("aria-pressed"), "true");
-  const [{ task, options, listening }] = asked;
-  assert.deepEqual([task, options], ["values", { milliseconds: 8000 }]);
-  listening.onProgress({ actions: { 1: { lower: -4, upper: 2 }, 5: { lower: -9, upper: -9 } } });
-  assert.deepEqual(badges(view).sort(), ["-9", "?"]);
-  asked[0].resolve({ actions: { 1: { lower: -1, upper: -1 }, 5: { lower: -9, upper: -9 } } });
+  assert.deepEqual(asked.map(({ task, options }) => [task, options]), [["book", {}], ["values", { milliseconds: 8000 }], ["minimax", { milliseconds: 1500 }]]);
+  const [, exact, search] = asked;
+  search.listening.onProgress({ depth: 2, values: { 1: 3, 5: -7 } }); // final leads: North's store is one seed ahead
+  assert.deepEqual(badges(view).sort(), ["≈+2", "≈-8"].sort());
+  assert.ok(view.board.holes.children.some((one) => one.getAttribute("aria-label").includes(t("hole.estimate", { value: "+2" }))));
+  const shape = view.board.overlay.children.find((one) => one.textContent === "≈+2");
+  assert.equal(shape.getAttribute("fill"), "var(--m-faint)");
+  exact.listening.onProgress({ actions: { 1: { lower: -4, upper: 2 }, 5: { lower: -9, upper: -9 } } });
+  assert.deepEqual(badges(view).sort(), ["-10", "≈+1"].sort()); // the estimate lies within what is proved
+  exact.resolve({ actions: { 1: { lower: -1, upper: -1 }, 5: { lower: -9, upper: -9 } }, isExact: true, hasEnded: true });
   await soon();
-  assert.deepEqual(badges(view).sort(), ["-1", "-9"]);
-  assert.ok(app.said.at(-1).includes("S2 -1") && app.said.at(-1).includes("S6 -9"));
+  assert.deepEqual(badges(view).sort(), ["-10", "-2"]);
+  assert.ok(app.said.at(-1).includes("S2 -2") && app.said.at(-1).includes("S6 -10"));
   view.toggleValues();
   assert.deepEqual(badges(view), []);
   view.toggleValues();
-  assert.equal(asked.length, 2);
-  view.toggleValues();
-  asked[1].listening.onProgress({ actions: { 1: { lower: 0, upper: 0 } } }); // no longer wanted
+  assert.deepEqual([badges(view).sort(), asked.filter(({ task }) => task === "values").length], [["-10", "-2"], 1]); // proved values are kept
+  view.sow(1);
+  await soon();
   assert.deepEqual(badges(view), []);
-  asked[1].reject(new Error("wrong"));
+  view.takeBack();
+  assert.deepEqual(badges(view).sort(), ["-10", "-2"]);
+  view.begin(new GameLine(engine.newGame("leyla")), ["you", "you"]);
+  const [question] = asked.filter(({ task }) => task === "values").slice(-1);
+  view.toggleValues();
+  assert.equal(question.listening.signal.aborted, true);
+  view.toggleValues();
+  asked.findLast(({ task }) => task === "values").reject(new Error("wrong"));
   await soon();
   assert.deepEqual(app.warned, ["wrong"]);
 });
@@ -479,7 +497,18 @@ test("the row of the record lists games, opens a file, saves and copies the addr
   Object.defineProperty(globalThis, "navigator", { value: { clipboard: { writeText: async (text) => void copied.push(text) } }, configurable: true });
   copy.click();
   await soon();
-  assert.deepEqual([copied, app.said.at(-1)], [["http://here/#play"], t("play.link_copied")]);
+  const start = view.line.game.text.replaceAll(" ", "+");
+  assert.deepEqual([copied, app.told.at(-1)], [[`http://here/#play/${start}`], t("play.link_copied")]);
+  view.sow(2);
+  await soon();
+  copy.click();
+  await soon();
+  assert.equal(copied[1], `http://here/#study/${start};turns=S3`);
+  assert.deepEqual(lineOf(engine, readAddress(copied[1].replace(/.*#/, "#"))).turns.map(turnText), ["S3"]);
+  navigator.clipboard.writeText = async () => { throw new Error("not allowed"); };
+  copy.click();
+  await soon();
+  assert.equal(app.told.at(-1), t("play.link_by_hand", { link: copied[1] }));
   const { createObjectURL } = URL, { setTimeout: later } = globalThis;
   URL.createObjectURL = (blob) => (saved.push(blob), "blob:1");
   globalThis.setTimeout = () => {}; // the address of the file is released after ten seconds
@@ -487,6 +516,81 @@ test("the row of the record lists games, opens a file, saves and copies the addr
   globalThis.setTimeout = later;
   URL.createObjectURL = createObjectURL;
   assert.match(await saved[0].text(), /^\[Ruleset "layli_goobalay"\][^]*\[South "human"\]\n\[North "greedy"\]/);
+});
+
+test("a new game can be undone until its first turn, by key and by button", async () => {
+  const offered = [];
+  app.tell = (text, isSaid, options = {}) => offered.push([text, options.act]);
+  const view = opened();
+  view.newGame(); // nothing was lost
+  assert.deepEqual([offered, view.left.isThere], [[], false]);
+  view.begin(new GameLine(engine.newGame("leyla")), ["you", "you"]);
+  view.sow(0);
+  await soon();
+  const { line } = view, { id } = view.saved.current;
+  view.newGame();
+  assert.ok(offered[0][0].includes(t("play.left")));
+  assert.deepEqual([turns(view), button(view, "take_back").disabled], [[], false]);
+  offered[0][1]();
+  assert.deepEqual([view.line, turns(view), view.players, view.saved.current.id], [line, ["S1"], ["you", "you"], id]);
+  view.newGame();
+  view.takeBack();
+  assert.equal(view.line, line);
+  view.newGame();
+  view.sow(view.line.game.legal[0]); // now the new game counts
+  await soon();
+  assert.equal(view.left.isThere, false);
+  offered[0][1]();
+  assert.notEqual(view.line, line);
+});
+
+test("a resignation can be undone", async () => {
+  const offered = [];
+  app.tell = (text, isSaid, options = {}) => offered.push(options.act);
+  const view = opened();
+  view.sow(0);
+  await soon();
+  view.resign();
+  assert.equal(view.line.resigned, 0);
+  offered.at(-1)();
+  assert.deepEqual([view.line.resigned, turns(view)], [null, ["S1"]]);
+});
+
+test("a link of the page and a position with a small s are read in Study, with all turns", () => {
+  const view = studied(), line = new GameLine(engine.newGame("leyla"), MATCH);
+  for (let n = 0; n < 3; n++) line.play(line.game.legal[0]);
+  globalThis.location = { href: "http://here/#play" };
+  const link = linkOf(app, line);
+  assert.match(link, /;turns=S1\.N\d\.S\d;rounds=match$/);
+  view.text.value = ` ${link} `;
+  view.read();
+  assert.deepEqual([view.line.turns.map(turnText), view.line.rounds, view.line.at], [line.turns.map(turnText), MATCH, 3]);
+  view.text.value = LATE.replace(/S$/, "s");
+  view.read();
+  assert.deepEqual([view.line.game.text, app.warned], [LATE, []]);
+  const own = new GameLine(engine.newGame(engine.ownRuleset({ name: "mine", row_width: 3 })));
+  own.play(0);
+  assert.equal(lineFromText(engine, linkOf(app, own)).game.text, own.game.text);
+  for (const [wrong, said] of [[";rounds=0", "rounds must be"], [";turns=N1", "South is to move"], [";turns=S1;rounds=1.5", "rounds must be"]])
+    assert.throws(() => lineFromText(engine, `#study/leyla+4,4,4,4,4,4/4,4,4,4,4,4+0-0+S${wrong}`), (error) => error.message.includes(said), wrong);
+});
+
+test("a hole that cannot be sown says why, by its own name", async () => {
+  const game = engine.fromText("leyla 0,7n,4,0,4,2/0,1,6,4,7n,7 6-0 S");
+  const view = opened({ game }), names = (hole) => whyNotSown(game, game.actionOf(hole));
+  assert.ok(names(0).startsWith(t("why.empty", { hole: "S1" })));
+  assert.ok(names(8).startsWith(t("why.opponent", { hole: "N3", player: "North" })));
+  assert.ok(names(1).startsWith(t("why.owned.pair", { hole: "S2", player: "North" })));
+  assert.ok(whyNotSown(game, 99).startsWith(t("why.no_hole", { number: 100 })));
+  view.press(8);
+  assert.equal(app.said.at(-1), names(8));
+  assert.equal(view.status.textContent, `${t("why.opponent", { hole: "N3", player: "North" })} ${t("play.your_turn", { player: "South" })}`);
+  assert.ok(!names(8).includes("S9") && names(8).includes("S3"));
+  view.sow(2);
+  assert.ok(!view.status.textContent.includes("N3"));
+  const study = studied({ game });
+  study.press(8);
+  assert.equal(study.verdict.textContent, names(8));
 });
 
 test("a game that is entered with the view waits for nobody, and is shown as it is", async () => {
@@ -603,32 +707,35 @@ test("each search of a position is asked once, and the quick ones one after the 
   view.enter({});
   await soon();
   assert.deepEqual(tasks(), []);
-  view.sow(1); // the positions before the current one are solved more quickly
+  view.sow(1); // the coach has solved the position after it
   await soon();
-  assert.deepEqual(tasks(), [book, exact, search]);
+  assert.deepEqual(asked.filter(({ game }) => game === view.line.game).map(({ task }) => task), ["minimax"]);
+  app.analysis = null; // a new page
   const other = studied({ line: view.line });
+  assert.deepEqual([asked.at(-1).game.text, ...tasks().at(-1)], [LATE, ...book]); // the book first, then the solver
+  await answer("book", { values: {}, line: [] });
   assert.deepEqual([asked.at(-1).game.text, ...tasks().at(-1)], [LATE, "values", { milliseconds: 4000 }]);
   other.leave();
 });
 
 test("values are in a table, open ones with their bounds, and in columns that have some", async () => {
   const view = studied({ game: engine.fromText(LATE) });
-  const rows = () => view.valuesTable.children[1].children.map((row) => row.children.map(({ textContent }) => textContent));
-  const columns = () => view.valuesTable.children[0].children[0].children.map(({ textContent }) => textContent);
+  const rows = () => view.values.table.children[1].children.map((row) => row.children.map(({ textContent }) => textContent));
+  const columns = () => view.values.table.children[0].children[0].children.map(({ textContent }) => textContent);
   const exactly = (value) => ({ lower: value, upper: value });
   assert.deepEqual([rows(), columns().length], [[["S2", "…"], ["S6", "…"]], 2]);
   asked[0].resolve({ values: {}, line: [] });
   asked[1].listening.onProgress({ lower: -4, upper: 2, nodes: 7, actions: { 1: { lower: -4, upper: 2 }, 5: exactly(-9) } });
   await soon();
-  assert.deepEqual(rows(), [["S2", t("study.between", { lower: "-4", upper: "+2" })], ["S6", "-9"]]);
-  assert.deepEqual([view.note.textContent, columns().length, badges(view).sort()], [t("study.proving", { nodes: "7" }), 2, ["-9", "?"]]);
+  assert.deepEqual(rows(), [["S2", t("study.between", { lower: "-5", upper: "+1" })], ["S6", "-10"]]);
+  assert.deepEqual([view.values.note.textContent, columns().length, badges(view).sort()], [t("study.proving", { nodes: "7" }), 2, ["-10"]]);
   asked[2].resolve({ depth: 3, values: { 1: -1.504 } });
   await soon();
-  assert.deepEqual([rows(), columns()[2]], [[["S2", t("study.between", { lower: "-4", upper: "+2" }), "-1.50"], ["S6", "-9", ""]], t("study.column.search", { depth: 3 })]);
+  assert.deepEqual([rows(), columns()[2]], [[["S2", t("study.between", { lower: "-5", upper: "+1" }), "-2.50"], ["S6", "-10", ""]], t("study.column.search", { depth: 3 })]);
   asked[1].resolve({ lower: -1, upper: -1, nodes: 9, isExact: true, hasEnded: true, actions: { 1: exactly(-1), 5: exactly(-9) } });
   await soon();
-  assert.deepEqual([rows().map(([, exact]) => exact), view.note.textContent], [["-1", "-9"], t("study.all_exact")]);
-  assert.deepEqual(view.valuesTable.children[1].children.map((row) => row.getAttribute("class")), ["best", null]);
+  assert.deepEqual([rows().map(([, exact]) => exact), view.values.note.textContent], [["-2", "-10"], t("study.all_exact")]);
+  assert.deepEqual(view.values.table.children[1].children.map((row) => row.getAttribute("class")), ["best", null]);
 });
 
 test("the slider walks from the start to the last turn", () => {
@@ -698,11 +805,15 @@ test("the games of a file are offered by the names of their players", () => {
   assert.equal(view.gamesPlace.hidden, true);
 });
 
-/** Answer the questions for exact values, until there are no more. */
+/** Answer the questions for exact values, until there are no more. The opening book is empty. */
 async function proveAll() {
   const solver = engine.solver("layli_goobalay", { megabytes: 1 }), answered = new Set();
-  for (let one; (one = asked.find((each) => each.task === "values" && !answered.has(each))); await soon()) {
+  for (let one; (one = asked.find((each) => ["book", "values"].includes(each.task) && !answered.has(each))); await soon()) {
     answered.add(one);
+    if (one.task === "book") {
+      one.resolve({ values: {}, line: [] });
+      continue;
+    }
     const study = solver.study(one.game);
     study.goOn(Infinity);
     const { lower, upper, bounds } = study.result;
@@ -732,18 +843,18 @@ test("turns that lose seeds are asked again, and the others are not", async () =
   const ask = t("study.retry_ask", { player: ["South", "North"][mistake.player], turn: turnText(line.turns[mistake.at]), seeds: seedsText(mistake.seeds) });
   assert.deepEqual([view.line.at, view.verdict.textContent], [mistake.at, ask]);
   const { game } = view.line, turn = (action) => turnText({ player: game.player, action });
-  assert.deepEqual([view.valuesTable.hidden, badges(view), view.note.textContent], [true, [], t("study.hidden")]);
+  assert.deepEqual([view.values.table.hidden, badges(view), view.values.note.textContent], [true, [], t("study.hidden")]);
   const wrong = line.turns[mistake.at].action, right = game.legal.find((action) => !worse.has(action));
   view.sow(wrong);
   assert.equal(view.verdict.textContent, t("study.retry_wrong", { turn: turn(wrong), seeds: seedsText(mistake.seeds) }));
-  assert.deepEqual([view.line.at, view.valuesTable.hidden], [mistake.at, true]);
+  assert.deepEqual([view.line.at, view.values.table.hidden], [mistake.at, true]);
   view.sow(right);
   assert.equal(view.verdict.textContent, t("study.retry_right", { turn: turn(right) }));
-  assert.deepEqual([view.line.at, view.valuesTable.hidden, app.said.at(-1)], [mistake.at, false, view.verdict.textContent]);
+  assert.deepEqual([view.line.at, view.values.table.hidden, app.said.at(-1)], [mistake.at, false, view.verdict.textContent]);
   view.retry();
-  assert.equal(view.valuesTable.hidden, true);
+  assert.equal(view.values.table.hidden, true);
   view.begin(new GameLine(engine.fromText(LATE))); // another game is not asked about
-  assert.deepEqual([view.verdict.textContent, view.valuesTable.hidden], ["", false]);
+  assert.deepEqual([view.verdict.textContent, view.values.table.hidden], ["", false]);
   view.sow(1);
   await soon();
   assert.equal(view.line.at, 1);
@@ -770,4 +881,151 @@ test("Study shows the same game when it is entered again, and explains columns t
   asked.findLast(({ task }) => task === "minimax").resolve({ depth: 3, nodes: 5, values: { 1: -2, 5: -10 } });
   await soon();
   assert.equal(view.values.columnsNote.hidden, false);
+});
+
+test("what happened is said under the board, and the coach ranks the turns", async () => {
+  const line = new GameLine(engine.fromText(LATE));
+  const view = studied({ line });
+  assert.equal(view.happened.textContent, "");
+  await proveAll();
+  const said = view.coach.list.children.map(({ textContent }) => textContent);
+  assert.equal(said.length, 2);
+  assert.match(said[0], /^S2 wins nothing: -2; best reply: N\d .*\.$/);
+  assert.match(said[1], /^S6 wins nothing: -10; best reply: N3 makes uurs in N5 and S2\.$/);
+  const reply = /best reply: (N\d)/.exec(said[1])[1];
+  view.toggleValues();
+  assert.equal(view.coach.element.hidden, true);
+  view.sow(5);
+  await soon();
+  assert.match(view.happened.textContent, /^South sowed S6: .*\.$/);
+  view.sow(Number(reply[1]) - 1);
+  await soon();
+  assert.match(view.happened.textContent, /^North sowed N3: uurs made in N5 and S2\./);
+  const play = opened({ line: view.line.copy() });
+  assert.equal(play.happened.textContent, view.happened.textContent);
+  assert.ok(play.coachPlace.all().every((one) => one.getAttribute("class") !== "coach")); // nobody has asked the coach
+  play.takeBack();
+  play.takeBack();
+  play.toggleValues();
+  assert.deepEqual(play.coach.list.children.map(({ textContent }) => textContent), said);
+});
+
+test("a game that is over has a report, and only the user's own mistakes are retried", async () => {
+  const line = new GameLine(engine.fromText(LATE));
+  for (const action of [5, 2]) line.play(action);
+  assert.ok(line.isOver);
+  const view = opened({ line });
+  const cells = (report) => report.table.children[1].children.map((row) => row.children.slice(1).map(({ textContent }) => textContent).join());
+  assert.equal(view.report.note.textContent, `${t("report.grading", { graded: 0, turns: 2 })} ${t("report.meaning")}`);
+  await proveAll();
+  await soon();
+  // accuracy, best, good, mistake, blunder, seeds lost; South and North
+  assert.deepEqual(cells(view.report), ["0 %,100 %", "0,1", "0,0", "0,0", "1,0", "8,0"]);
+  assert.equal(view.report.note.textContent, t("report.meaning"));
+  const [moment] = view.report.worst.children.map((item) => item.firstChild);
+  assert.deepEqual([view.report.worst.children.length, moment.textContent], [1, "1. S6 −8"]);
+  moment.click();
+  assert.deepEqual([app.went.at(-1)[0], app.went.at(-1)[1].line.at, app.went.at(-1)[1].line.turns.length], ["study", 0, 2]);
+  button(view, "retry_yours").click();
+  const [name, given] = app.went.at(-1);
+  assert.deepEqual([name, given.line.names, given.isRetry], ["study", ["human", "greedy"], true]);
+  const study = studied(given); // what Play has found is known
+  assert.equal(study.verdict.textContent, t("study.retry_ask", { player: "South", turn: "S6", seeds: seedsText(8) }));
+  assert.deepEqual(cells(study.report), cells(view.report));
+  const record = writeRecord(line, { south: "greedy", north: "human" });
+  const other = studied({ line: readRecord(engine, record).line });
+  other.retry();
+  assert.equal(other.verdict.textContent, t("study.retry_none_yours", { player: "North" }));
+  const people = studied({ line: readRecord(engine, writeRecord(line, { south: "Amina", north: "Hodan" })).line });
+  people.retry();
+  assert.equal(people.line.at, 0);
+  view.takeBack();
+  assert.equal(view.report.element.hidden, true);
+});
+
+test("turns are counted by the seeds they lose, and those that are not graded are not counted", () => {
+  assert.deepEqual([0, 1, 2, 3, 5, 6, 40].map(kindOf), ["best", "good", "good", "mistake", "mistake", "blunder", "blunder"]);
+  const exactly = (value) => ({ lower: value, upper: value });
+  const turn = (action) => ({ action, before: { legal: [0, 1, 2] } });
+  assert.equal(accuracyOf(turn(1), { 0: exactly(5), 1: exactly(2), 2: exactly(-7) }), 0.75);
+  assert.equal(accuracyOf(turn(1), { 0: exactly(5), 1: exactly(5), 2: exactly(5) }), null); // no choice
+  assert.equal(accuracyOf(turn(1), { 0: exactly(5), 1: exactly(2), 2: { lower: -7, upper: 0 } }), null); // how bad the worst is, is not known
+  const line = new GameLine(engine.newGame("layli_goobalay"));
+  for (let n = 0; n < 8; n++) line.play(line.game.legal[0]);
+  const losses = [0, undefined, 2, 0, 9, 4, 7, 8], analysis = { lost: (one) => losses[line.turns.indexOf(one)], of: () => ({}) };
+  const { sides, worst } = reportOf(line, analysis);
+  const count = (player) => line.turns.filter((one) => one.player === player).length;
+  assert.deepEqual(sides.map(({ turns }) => turns), [count(0), count(1)]);
+  assert.equal(sides[0].graded + sides[1].graded, 7);
+  assert.equal(sides[0].lost + sides[1].lost, 30);
+  assert.deepEqual(["best", "good", "mistake", "blunder"].map((kind) => sides[0][kind] + sides[1][kind]), [2, 1, 1, 3]);
+  assert.deepEqual(worst.map(({ at, lost }) => [at, lost]), [[4, 9], [7, 8], [6, 7]]);
+});
+
+test("a step forward in Study is sown seed by seed, and any other position ends that", async () => {
+  const line = new GameLine(engine.fromText(LATE));
+  for (const action of [5, 2]) line.play(action);
+  line.goTo(0);
+  const view = studied({ line });
+  const seeds = () => view.board.numbers.children.slice(0, 12).map(({ textContent }) => Number(textContent));
+  app.speed = [1000, 1e9];
+  view.commands.later();
+  assert.deepEqual([view.line.at, view.board.isMoving, app.said.at(-1).startsWith("South plays S6")], [1, true, true]);
+  view.commands.later(); // the next turn, before the first one has ended
+  assert.deepEqual([view.line.at, view.board.isMoving], [2, true]);
+  view.commands.first();
+  await soon();
+  assert.deepEqual([view.line.at, view.board.isMoving, seeds()], [0, false, line.first.seeds]);
+  view.commands.again(); // no turn has been played here
+  assert.equal(app.said.at(-1), t("play.no_turn_yet"));
+  view.commands.later();
+  view.commands.skip();
+  await soon();
+  assert.deepEqual([view.board.isMoving, seeds(), view.line.turns.length], [false, line.turns[0].after.seeds, 2]);
+  view.commands.again();
+  assert.equal(view.board.isMoving, true);
+  view.commands.earlier();
+  await soon();
+  assert.deepEqual([view.board.isMoving, seeds()], [false, line.first.seeds]);
+  view.leave();
+});
+
+test("sentences name captures, owned holes, ransoms, passes and endless relays", () => {
+  const texts = new Set();
+  for (const { name } of engine.rulesets.slice(0, 8)) {
+    const game = engine.newGame(name);
+    for (let n = 0; n < 120 && !game.isOver; n++) {
+      const action = game.legal[(5 * n) % game.legal.length], before = game.copy();
+      const turn = { ...game.play(action), before };
+      const said = happened(turn), effects = effectsOf(before, action);
+      assert.ok(said.startsWith(`${["South", "North"][turn.player]} sowed ${turnText(turn)}: `), said);
+      assert.equal(effects.laps, turn.laps);
+      if (!turn.endless) assert.equal(effects.captured + effects.ransomed, turn.captured, said);
+      assert.deepEqual([...effects.owned].sort((a, b) => a - b), turn.newOwned);
+      assert.equal(said.includes("nothing won"), !turn.endless && !turn.captured && !turn.newOwned.length, said);
+      assert.equal(coachText(before, action, {}).endsWith("; the round is over."), game.isOver);
+      for (const word of ["captured", "uur", "weg", "won back", "passes", "laps"]) if (said.includes(word)) texts.add(word);
+    }
+  }
+  assert.ok(texts.size >= 5, [...texts].join());
+});
+
+test("the opening book grades the first turns of a game before the solver is asked", async () => {
+  const line = new GameLine(engine.newGame("layli_goobalay"));
+  for (const action of [0, 5, 0, 5]) line.play(action);
+  const view = studied({ line });
+  const book = new Book(line.start, JSON.parse(read("books.json")).layli_goobalay);
+  const grades = (task) => asked.filter((one) => one.task === task && line.turns.some(({ before }) => before.text === one.game.text));
+  assert.equal(grades("values").length, 0);
+  for (const { before } of line.turns) {
+    const question = grades("book").find(({ game }) => game.text === before.text);
+    question.resolve({ values: book.values(before), line: [] });
+    await soon();
+  }
+  const chips = view.turns.children.map(({ textContent }) => textContent);
+  assert.ok(Object.keys(book.values(line.first)).length === 6);
+  const values = book.values(line.first), lost = Math.max(...Object.values(values)) - values[0];
+  assert.ok(lost > 10);
+  assert.equal(chips[0], `S1 −${lost}`);
+  assert.ok(grades("values").every(({ game }) => game.text !== line.first.text));
 });

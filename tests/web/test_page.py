@@ -88,6 +88,48 @@ def test_a_press_right_after_a_turn_is_the_second_of_a_double_click(open_page: O
         assert len(turns_of(page)) == num_turns
 
 
+def test_back_returns_to_the_game_and_a_new_game_can_be_undone(open_page: Open) -> None:
+    page = open_page("#play", kept={"play": {"side": "both"}})
+    page.keyboard.press("1")
+    page.locator("[data-does=study]").click()
+    assert "#study/" in page.url
+    page.go_back()
+    expect(page.locator("nav [aria-current]")).to_have_text("Play")
+    assert turns_of(page) == ["S1"]
+    page.go_forward()
+    expect(page.locator("nav [aria-current]")).to_have_text("Study")
+    page.go_back()
+    page.keyboard.press("n")
+    assert turns_of(page) == []
+    page.get_by_role("button", name="Undo").click()
+    assert turns_of(page) == ["S1"]
+    expect(page.locator(".toasts .news")).to_be_hidden()
+
+
+def test_a_copied_link_shows_the_game_to_somebody_else(open_page: Open, site: Site) -> None:
+    page = open_page(
+        "#play", kept={"play": {"side": "both"}}, permissions=["clipboard-read", "clipboard-write"]
+    )
+    page.keyboard.press("1")
+    page.get_by_role("button", name="Copy link").first.click()
+    expect(page.locator(".toasts .news")).to_have_text("The link is copied.")
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link.startswith(site.address + "#study/")
+    other = open_page(link[len(site.address) :])
+    assert other.locator(".study .turns li").count() == 1
+    other.get_by_role("textbox", name="The position as text").fill("x" * 10_000)
+    other.get_by_role("button", name="Show", exact=True).click()
+    toast = other.locator(".toasts [role=alert]")
+    expect(toast).to_be_in_viewport()
+    assert len(toast.inner_text()) < 300
+
+
+def test_an_opponents_hole_says_why_it_cannot_be_sown(open_page: Open) -> None:
+    page = open_page("#play", kept={"play": {"side": "both"}})
+    page.locator("[data-hole='8']").click(force=True)
+    expect(status(page)).to_contain_text("N3 is North's. South to move")
+
+
 def test_the_list_of_keys_opens_at_its_top(open_page: Open) -> None:
     page = open_page(width=1280, height=720)
     page.keyboard.press("?")
@@ -426,6 +468,86 @@ def test_the_opening_book_is_explored(open_page: Open) -> None:
     expect(status(page)).to_have_text("North to move")
 
 
+def test_the_opening_book_grades_a_loaded_game(open_page: Open) -> None:
+    page = open_page("#study")
+    drop(page, "game.txt", b'[Ruleset "layli_goobalay"]\n\n1. S1 N6 S1 N6\n')
+    first = page.locator(".study .turns button").first
+    expect(first).to_have_text(re.compile(r"S1 −\d+"), timeout=8_000)
+    expect(first).to_have_class(re.compile("lost-much"))
+
+
+def test_values_are_final_leads_in_every_view(open_page: Open) -> None:
+    for view in ("play", "study"):
+        page = open_page(f"#{view}/{LATE.replace(' ', '+')}")
+        if view == "play":
+            page.keyboard.press("v")
+        else:
+            rows = page.locator(".values tbody tr")
+            expect(rows.first).to_contain_text(re.compile(r"S2\s*-2"))
+            expect(rows.last).to_contain_text(re.compile(r"S6\s*-10"))
+        badges = page.locator(f".{view} text[data-name=value]")
+        expect(badges.filter(has_text=re.compile("^-2$"))).to_have_count(1)
+        expect(badges.filter(has_text=re.compile("^-10$"))).to_have_count(1)
+
+
+def test_the_coach_and_the_line_under_the_board_say_what_turns_do(open_page: Open) -> None:
+    page = open_page(f"#play/{LATE.replace(' ', '+')}")
+    page.keyboard.press("v")
+    coach = page.locator(".coach li")
+    expect(coach.first).to_have_text(re.compile(r"^S2 wins nothing: -2; best reply: N\d "))
+    expect(coach.last).to_have_text("S6 wins nothing: -10; best reply: N3 makes uurs in N5 and S2.")
+    page.keyboard.press("2")
+    assert wait_for_you(page)
+    happened = page.locator(".play .happened")
+    expect(happened).to_have_text(re.compile(r"^North sowed N\d: "))
+    said = happened.inner_text()
+    page.get_by_role("button", name="Study").click()
+    expect(page.locator(".study .happened")).to_have_text(said)
+
+
+def test_a_finished_game_has_a_report_with_jumps(open_page: Open) -> None:
+    page = open_page(f"#play/{LATE.replace(' ', '+')}")
+    page.keyboard.press("6")  # loses 8 seeds
+    while wait_for_you(page):
+        page.locator(".holes button.legal").first.click()
+    report = page.locator(".play .report")
+    expect(report.locator("tr", has_text="Blunder").locator("td").first).not_to_have_text("0", timeout=10_000)
+    page.locator(".play .moments button", has_text="S6 −8").click()
+    expect(page.locator(".study .report")).to_be_visible()
+    assert text_of(page) == LATE
+    page.get_by_role("link", name="Play").click()
+    page.get_by_role("button", name="Retry your mistakes").click()
+    expect(page.locator(".study .table > .verdict")).to_contain_text("South played S6 here and lost 8 seeds")
+
+
+def test_a_turn_is_paused_walked_seed_by_seed_and_shown_again(open_page: Open) -> None:
+    page = open_page(kept={"settings": {"speed": "slow", "theme": "auto", "keys": True, "language": None}})
+    page.keyboard.press("3")
+    page.get_by_role("button", name="Pause").click()
+    slider = page.get_by_role("slider", name="Step of the turn")
+    at = int(slider.input_value())
+    slider.focus()
+    page.keyboard.press("ArrowRight")  # the slider keeps the arrow keys
+    expect(slider).to_have_value(str(at + 1))
+    page.keyboard.press("Home")
+    expect(slider).to_have_value("0")
+    expect(page.locator(".holes button").first).not_to_be_focused()
+    page.keyboard.press("End")
+    expect(status(page)).to_contain_text("thinking")
+    page.get_by_role("combobox", name="Sowing speed").select_option("off")
+    assert wait_for_you(page)
+    played = turns_of(page)
+    board = page.evaluate("document.querySelector('.board svg').textContent")
+    page.get_by_role("button", name="Show the last turn again").click()
+    expect(slider).to_have_value("0")
+    page.keyboard.press(".")
+    expect(slider).to_have_value("1")
+    page.keyboard.press("Escape")
+    expect(page.locator(".holes button.legal").first).to_be_visible()
+    assert page.evaluate("document.querySelector('.board svg').textContent") == board
+    assert turns_of(page) == played
+
+
 def test_a_position_is_set_up_by_hand(open_page: Open) -> None:
     page = open_page(f"#study/{LATE.replace(' ', '+')}")
     page.get_by_text("Set up a position").click()
@@ -550,6 +672,32 @@ def test_it_fits_on_a_phone(open_page: Open, view: str) -> None:
         assert wait_for_you(page)
     page.set_viewport_size({"width": 1000, "height": 700})
     expect(page.locator(".board.upright")).to_have_count(1 if "long" in view else 0)
+
+
+@pytest.mark.parametrize(("width", "height"), [(844, 390), (640, 360)])
+def test_everything_that_a_turn_needs_fits_sideways(open_page: Open, width: int, height: int) -> None:
+    for start in ("layli_goobalay", "layli_goobalay_long"):
+        address = f"#play/{Position(start).to_text()}".replace(" ", "+")
+        page = open_page(address, width=width, height=height)
+        for part in (".board", ".status", ".actions", "[data-name=score]", "[data-name=caption]"):
+            expect(page.locator(part).first).to_be_in_viewport(ratio=1)
+        assert page.locator(".board").bounding_box()["width"] > width / 2
+        page.goto(page.url.replace("#play", "#study"))
+        for part in (".board", ".actions", "[data-name=score]"):
+            expect(page.locator(part).first).to_be_in_viewport(ratio=1)
+    page = open_page("#learn/layli/4", width=width, height=height)
+    for part in (".board", ".task", "[data-does=show_me]"):
+        expect(page.locator(part)).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_learn_shows_the_task_and_the_board_first_on_a_phone(open_page: Open) -> None:
+    for width, height in ((390, 844), (360, 640)):
+        page = open_page("#learn/layli/4", width=width, height=height)
+        for part in (".task", ".board", "[data-does=show_me]"):
+            expect(page.locator(part)).to_be_in_viewport(ratio=1)
+        task, board = (page.locator(part).bounding_box() for part in (".task", ".board"))
+        assert task["y"] + task["height"] <= board["y"]
 
 
 def test_it_works_offline_once_loaded(open_page: Open, site: Site) -> None:

@@ -1,0 +1,102 @@
+"""`mancala prove`: find the exact value of a position and write a proof file of it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mancala_env._util.command_line import Interrupted, Parser, check_out
+from mancala_env.cli.options import add_common, add_position, position_given
+from mancala_env.cli.progress import lines
+from mancala_env.cli.tables import print_json
+from mancala_env.engine.state import PLAYERS
+from mancala_env.games.notation import turn_text
+from mancala_env.games.position import Position
+
+if TYPE_CHECKING:
+    from mancala_env.solver.certificate_search import ProofProgress
+
+HELP = "find an exact value and write a proof file of it"
+DESCRIPTION = (
+    "Find the exact value of a position, and write a proof file that mancala verify and two independent "
+    "programs check. After Ctrl-C the same command resumes."
+)
+
+
+def add_arguments(parser: Parser) -> None:
+    """Add the command's arguments and options."""
+    add_position(parser)
+    add = parser.add_argument
+    add("--out", metavar="FILE", help="proof file to write; by default RULESET.proof")
+    add(
+        "--actions",
+        action="store_true",
+        help="prove the position after each turn instead, in FILE-TURN.proof",
+    )
+    add("--leaf", type=int, default=8, help="most free seeds of a position that a checker searches itself")
+    add("--cap", type=int, default=255, help="largest level of an owned hole in the accounts; 255 is exact")
+    add("--seeds", type=int, default=1, help="number of attempts for each claim; the smallest proof is kept")
+    add("--trial", type=int, default=10_000, help="most positions of a trial of a turn; 0 for no trials")
+    add("--memory_mb", type=int, default=1024, help="size of the transposition table in MB")
+    add_common(parser, threads="one")
+
+
+def run(options: Any) -> int:
+    """Run the command and return the exit status."""
+    from mancala_env.solver.certificate import Proof
+    from mancala_env.solver.certificate_search import ProofPlan
+
+    position = position_given(options)
+    plan = ProofPlan(options.leaf, options.cap, options.seeds, options.trial)
+    out = Path(f"{position.ruleset.name}.proof" if options.out is None else options.out)
+    todo = {out: position}
+    if options.actions:
+        todo = {
+            out.with_name(f"{out.stem}-{turn_text(position.player, action)}{out.suffix}"): after
+            for action, after in _positions_after(position)
+        }
+    for file in todo:
+        check_out(file, option="--out", read=Proof.read)
+    results = [_prove(after, plan, file, options) for file, after in todo.items()]
+    if options.json:
+        print_json(results)
+    return 0
+
+
+def _positions_after(position: Position) -> Iterator[tuple[int, Position]]:
+    """Yield each action after which the round still runs, and the position after it."""
+    for action in position.legal_actions:
+        after = position.copy()
+        after.play(action)
+        if not after.is_over:
+            yield action, after
+
+
+def _prove(position: Position, plan: Any, file: Path, options: Any) -> dict[str, Any]:
+    """Write a proof file, and return the result as plain data."""
+    from mancala_env.solver.certificate_search import prove
+
+    checkpoint = file.with_name(f".{file.name}.part")
+    try:
+        with lines(quiet=options.json) as show:
+            proof = prove(
+                position,
+                plan,
+                memory_mb=options.memory_mb,
+                num_threads=1 if options.num_threads is None else options.num_threads,
+                checkpoint=checkpoint,
+                progress=lambda now: show(_line(now), now.seconds),
+            )
+    except KeyboardInterrupt:
+        raise Interrupted(f"the same command resumes from {checkpoint}") from None
+    proof.save(file)
+    size = file.stat().st_size
+    if not options.json:
+        print(f"{file}: value {proof.bounds[0]:+d}, {size:,} bytes, verified")
+    return {"file": str(file), "position": position.to_text(), "value": proof.bounds[0], "bytes": size}
+
+
+def _line(now: "ProofProgress") -> str:
+    if now.least is None:
+        return f"searching the value: {now.nodes:,} nodes"
+    claim = f"{PLAYERS[now.player]} gets at least {now.least}"
+    return f"{claim}, attempt {now.seed + 1}: {now.positions:,} positions, {now.letters:,} letters"

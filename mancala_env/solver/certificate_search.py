@@ -1,0 +1,245 @@
+"""Make proof files of exact values.
+
+Proofs of the same claim differ much in size. So several attempts with different seeds are made, and the
+shortest one is kept. :mod:`mancala_env.solver.certificate_trials` makes an attempt.
+
+:func:`prove` verifies what it made. So an error here can cost a proof, but cannot make a wrong one.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mancala_env._util.checks import whole
+from mancala_env._util.files import write_whole
+from mancala_env.engine.state import NORTH, SOUTH
+from mancala_env.errors import InvalidArgument
+from mancala_env.games.position import Position, check_position
+from mancala_env.solver import certificate_walk as walks
+from mancala_env.solver.certificate import (
+    MOST_LETTERS,
+    Claim,
+    Proof,
+    num_seeds,
+    position_lines,
+    verify,
+)
+from mancala_env.solver.certificate_trials import Attempt, LeafTooLarge
+from mancala_env.solver.exact import Solver
+
+_SAVE_SECONDS, _PROGRESS_SECONDS = 30.0, 0.5
+
+
+@dataclass(frozen=True)
+class ProofPlan:
+    """Settings of a proof.
+
+    Attributes:
+        leaf: Most free seeds of a position that is searched instead of proved, 0 to 255. A larger number
+            makes smaller files that take longer to check. It is halved if searches take too long.
+        cap: Largest level of an owned hole in the accounts, 0 to 255; always 0 with the landing "uur". 255
+            is exact. A smaller number can prove more positions at once, or none at all.
+        seeds: Number of attempts for each claim. The smallest proof is kept.
+        trial: Most proved positions of a trial; 0: no trials.
+    """
+
+    leaf: int = 8
+    cap: int = 255
+    seeds: int = 1
+    trial: int = 10_000
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        for name, least, most in (
+            ("leaf", 0, 255),
+            ("cap", 0, 255),
+            ("seeds", 1, None),
+            ("trial", 0, 1 << 19),
+        ):
+            whole(name, getattr(self, name), least, most)
+
+
+class ProofProgress(NamedTuple):
+    """Progress of a proof.
+
+    Attributes:
+        player: The player whose claim is being proved.
+        least: The claim: this player gets at least this number of seeds. None: the value is being searched.
+        seed: Number of the attempt, from 0.
+        positions: Proved positions of the attempt so far.
+        letters: Letters of the attempt so far.
+        nodes: Positions that the solver has searched.
+        seconds: Seconds since the start.
+    """
+
+    player: int
+    least: int | None
+    seed: int
+    positions: int
+    letters: int
+    nodes: int
+    seconds: float
+
+
+def prove(
+    position: Position,
+    plan: ProofPlan = ProofPlan(),
+    *,
+    memory_mb: float = 1024,
+    num_threads: int = 1,
+    checkpoint: Path | None = None,
+    progress: Callable[[ProofProgress], None] | None = None,
+) -> Proof:
+    """Find the value of a position, and return a verified proof of it.
+
+    Args:
+        position: A running position in which both players sow from their own rows.
+        plan: Settings of the proof.
+        memory_mb: Most megabytes of the solver's table. The walk takes about 100 bytes for each position.
+        num_threads: CPU threads of the solver.
+        checkpoint: File that keeps the work every half minute and after an exception such as Ctrl-C. The same
+            call resumes from it. It is deleted at the end.
+        progress: Called twice a second.
+
+    Raises:
+        InvalidPosition: The round is over, or territory has changed hands.
+        InvalidArgument: Another argument is invalid, or `plan.cap` is too small for a proof.
+
+    >>> from mancala_env import Position
+    >>> proof = prove(Position("leyla", [1, 0, 2, 0, 0, 1, 0, 0, 3, 0, 1, 0], stores=(20, 20)))
+    >>> proof.bounds[0] == proof.bounds[1]
+    True
+    """
+    check_position(position)
+    position_lines(position)  # raises if the format has no such position
+    solver = Solver(position.ruleset, memory_mb=memory_mb, num_threads=num_threads)
+    proof = _Maker(position, plan, solver, checkpoint, progress).make()
+    verify(proof)
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)
+    return proof
+
+
+class _Maker:
+    """One call of prove."""
+
+    def __init__(
+        self,
+        position: Position,
+        plan: ProofPlan,
+        solver: Solver,
+        checkpoint: Path | None,
+        progress: Callable[[ProofProgress], None] | None,
+    ) -> None:
+        self.position, self.plan, self.solver = position, plan, solver
+        self.checkpoint, self.progress = checkpoint, progress
+        self.started = self.saved = self.reported = time.monotonic()
+        self.attempt: tuple[Attempt, Claim, int] | None = None  # with its seed
+        solver.on_call = self._report
+        # Letters by "player leaf seed": finished attempts (None: longer than others), and the current one.
+        self.letters: dict[str, str | None] = {}
+        self.unfinished: dict[str, str] = {}
+        self.value: int | None = None
+        self.settings = {**asdict(plan), "position": [*position_lines(position)]}
+        self.settings["rules"] = position.ruleset.options_hash
+        self._load()
+
+    def make(self) -> Proof:
+        """Return the proof, not yet verified."""
+        if self.value is None:
+            self.value = self.solver.value(self.position)
+            self._save()
+        player, total = self.position.player, num_seeds(self.position)
+        lead = self.value + self.position.stores[player] - self.position.stores[1 - player]
+        return Proof(
+            self.position,
+            tuple(
+                self._claim(side, (total + (lead if side == player else -lead)) // 2)
+                for side in (SOUTH, NORTH)
+            ),
+        )
+
+    def _claim(self, player: int, count: int) -> Claim:
+        """Return a claim with the shortest of some proofs, with a smaller leaf if searches take too long."""
+        cap = 0 if self.position.ruleset.landing == "uur" else self.plan.cap
+        claim = Claim(player, count, cap, self.plan.leaf, b"")
+        while True:
+            try:
+                return self._shortest(claim)
+            except LeafTooLarge:
+                claim = claim._replace(leaf=claim.leaf // 2)
+
+    def _shortest(self, claim: Claim) -> Claim:
+        for seed in range(self.plan.seeds):
+            if (key := f"{claim.player} {claim.leaf} {seed}") not in self.letters:
+                self.letters[key] = self._attempt(claim, seed, key)
+                self.unfinished = {}
+                self._save()
+        return claim._replace(letters=min(self._found(claim), key=len).encode())
+
+    def _found(self, claim: Claim) -> list[str]:
+        """Return the letters of the finished attempts of a claim."""
+        start = f"{claim.player} {claim.leaf} "
+        return [text for key, text in self.letters.items() if key.startswith(start) and text is not None]
+
+    def _attempt(self, claim: Claim, seed: int, key: str) -> str | None:
+        """Return the letters of an attempt, or None if they become more than those of another attempt."""
+        attempt = Attempt(self.position, claim, self.solver, self.plan.trial, seed)
+        self.attempt = attempt, claim, seed
+        attempt.walk.add_letters(self.unfinished.get(key, "").encode())
+        most = min(map(len, self._found(claim)), default=MOST_LETTERS)
+        try:
+            while not attempt.step():
+                if attempt.walk.num_turns > most:
+                    return None
+                self._report()
+                if time.monotonic() >= self.saved + _SAVE_SECONDS:
+                    self._save_unfinished(key, attempt)
+        except BaseException:
+            self._save_unfinished(key, attempt)
+            raise
+        return attempt.walk.letters().decode()
+
+    def _save_unfinished(self, key: str, attempt: Attempt) -> None:
+        self.unfinished = {key: attempt.walk.letters().decode()}
+        self._save()
+
+    def _report(self) -> None:
+        now = time.monotonic()
+        if self.progress is None or now < self.reported + _PROGRESS_SECONDS:
+            return
+        self.reported = now
+        nodes, seconds = self.solver.nodes, now - self.started
+        if self.attempt is None:
+            self.progress(ProofProgress(self.position.player, None, 0, 0, 0, nodes, seconds))
+            return
+        attempt, claim, seed = self.attempt
+        positions, letters = attempt.walk.register(walks.USED), attempt.walk.num_turns
+        self.progress(ProofProgress(claim.player, claim.least, seed, positions, letters, nodes, seconds))
+
+    def _load(self) -> None:
+        """Read the checkpoint, if there is one of the same settings."""
+        if self.checkpoint is None or not self.checkpoint.exists():
+            return
+        kept: Any = None
+        with suppress(ValueError):
+            kept = json.loads(self.checkpoint.read_bytes())
+        if not isinstance(kept, dict) or "settings" not in kept:
+            raise InvalidArgument(
+                f"{self.checkpoint} must be a checkpoint of a proof; delete it to start anew"
+            )
+        if kept["settings"] != self.settings:
+            raise InvalidArgument(
+                f"{self.checkpoint} is of other settings, {kept['settings']}; delete it to start anew"
+            )
+        self.value, self.letters, self.unfinished = kept["value"], kept["letters"], kept["unfinished"]
+
+    def _save(self) -> None:
+        self.saved = time.monotonic()
+        if self.checkpoint is not None:
+            work = {"value": self.value, "letters": self.letters, "unfinished": self.unfinished}
+            write_whole(self.checkpoint, json.dumps({"settings": self.settings, **work}))

@@ -1,0 +1,225 @@
+"""Find the letters of a claim: the walk of a checker, with the solver to name the turns of the prover.
+
+Several turns may suffice at a position, and their proofs differ much in size. So a turn is chosen by
+*trials*. After each winning turn the walk goes on with greedy choices, until the position is proved or the
+trial is larger than the smallest one so far. Then its results are taken back. The turn with the smallest
+trial is taken, and the same follows at the next position. A greedy choice is the turn with the largest lead
+among those that the solver's table proves.
+
+Symbols: H holes.
+"""
+
+import random
+
+import numpy as np
+
+from mancala_env.engine.board import num_bits
+from mancala_env.engine.jit.decorator import kernel
+from mancala_env.engine.state import load, store_of
+from mancala_env.engine.turn import legal_holes
+from mancala_env.errors import InvalidArgument
+from mancala_env.games.position import Position
+from mancala_env.solver import certificate_walk as walks
+from mancala_env.solver.certificate import DEFAULT_MEMORY_MB, Claim, Walk
+from mancala_env.solver.proofs import keys_of, look_up, scope_of
+from mancala_env.solver.prover import NO_LIMIT, OutOfTime, Prover
+
+# Columns of what is known about a turn.
+_RESULT, _BETA, _IS_PROVERS, _SCORE = range(4)
+_NUM_ANSWERS = 4
+# Nodes of the solver for the first question about a turn, and their growth.
+_FIRST_NODES, _NODES_FACTOR = 256, 4
+# Nodes for the question whether one more turn suffices.
+_MORE_NODES = 2000
+# A trial of fewer positions is kept as a whole.
+_KEPT_TRIAL = 8
+# Noise in the scores of every seed but the first.
+_NOISE = 4.0
+# Searched small positions of an attempt that are too many, besides a number for each proved position.
+_MOST_SEARCHED, _SEARCHED_EACH = 3_000_000, 500
+_UNDO_ENTRIES, _UNDO_SPARE = 1 << 20, 1 << 15
+
+
+@kernel
+def look_up_turns(rules, claim, line, table, answers):
+    """Look up the turns of the current position in the solver's table, and write the rows of `answers`.
+
+    `answers` is int64 `[H, 4]`: the result of each turn or 0, the beta of the solver's question whether the
+    turn suffices, whether the prover moves after it, and its score for a greedy choice.
+    """
+    first = line.registers[walks.PLY] * (1 + 2 * rules.width)
+    for turn in range(line.nums[first, walks.TURNS]):
+        row = first + 1 + turn
+        result = line.nums[row, walks.RESULT]
+        answers[turn, _RESULT] = result
+        if result != 0:
+            continue
+        game = load(line.games, row)
+        got = store_of(game, claim.prover)
+        is_provers = game.player == claim.prover
+        # The rest for the prover is what they still get, minus what the opponent still gets.
+        rest = 2 * (claim.need - got) - walks.free_seeds(game)
+        beta = rest if is_provers else 2 - rest
+        keys = keys_of(rules, game, scope_of(rules, game.territory, 1))
+        lower, _, upper, _, _ = look_up(table, game, keys)
+        if lower >= beta:
+            result = 1 if is_provers else -1
+        elif upper < beta:
+            result = -1 if is_provers else 1
+        replies = num_bits(legal_holes(rules, game))
+        answers[turn, _RESULT] = result
+        answers[turn, _BETA] = beta
+        answers[turn, _IS_PROVERS] = is_provers
+        answers[turn, _SCORE] = 2 * got + (replies if is_provers else -replies)
+
+
+class LeafTooLarge(InvalidArgument):
+    """Positions of at most `leaf` free seeds take too long to search."""
+
+
+class Attempt:
+    """One attempt to prove a claim.
+
+    Attributes:
+        walk: The walk; its letters are those found so far. Letters may be added before the first step.
+    """
+
+    def __init__(self, position: Position, claim: Claim, prover: Prover, trial: int, seed: int) -> None:
+        """Begin at a position.
+
+        Args:
+            position: The position.
+            claim: The claim; its letters are not used.
+            prover: Answers questions about turns.
+            trial: Most proved positions of a trial, at most half a million; 0: no trials.
+            seed: Seed of the noise in the order of turns; 0: no noise.
+        """
+        self.walk = Walk(position, claim, DEFAULT_MEMORY_MB, _UNDO_ENTRIES)
+        self._prover, self._trial = prover, trial
+        self._random = random.Random(seed) if seed else None
+        self._answers = np.zeros((position.ruleset.num_holes, _NUM_ANSWERS), np.int64)
+        self._registers = self.walk.line.registers
+        self._stride = 1 + position.ruleset.num_holes
+
+    def step(self) -> bool:
+        """Walk to the next letter and find it; return whether the claim is proved.
+
+        Raises:
+            InvalidArgument: The accounts of the claim do not prove it.
+            LeafTooLarge: The searches of small positions take too long.
+        """
+        walk, registers = self.walk, self._registers
+        registers[walks.UNDONE] = registers[walks.LAST_PLY] = 0
+        registers[walks.MOST_UNDONE] = _UNDO_ENTRIES - _UNDO_SPARE
+        if walk.has_little_room(self._trial):  # a trial must not enlarge the table
+            walk.enlarge()
+        status = self._resume()
+        if status == walks.DONE:
+            return True
+        if status == walks.NEEDS_BYTE:
+            turns = self._choose()
+            walk.add(np.array(turns, np.uint8))
+            status = walks.PAUSED if turns else walks.REFUTED
+        if status == walks.REFUTED:
+            raise InvalidArgument(f"cap={walk.claim.cap} is too small for a proof; {walk.where()}")
+        return False
+
+    def _resume(self) -> int:
+        """Walk on, and return the status."""
+        most = _MOST_SEARCHED + _SEARCHED_EACH * self.walk.register(walks.USED)
+        if self.walk.register(walks.SEARCHED) > most:
+            raise LeafTooLarge(f"leaf={self.walk.claim.leaf} is too large: searches take too long")
+        return self.walk.resume()
+
+    def _choose(self) -> list[int]:
+        """Return the next turns of the prover, or none if no turn suffices."""
+        turns = self._winning_turns()
+        if len(turns) < 2 or not self._trial:
+            return turns[:1]
+        limit, best = self._trial, turns[:1]
+        for turn in turns:
+            if (found := self._try(turn, limit)) is not None:
+                limit, best = found[0] - 1, found[1]
+            if limit < 1:
+                break
+        return best if limit < _KEPT_TRIAL else best[:1]
+
+    def _try(self, turn: int, limit: int) -> tuple[int, list[int]] | None:
+        """Return the positions and turns of a proof that starts with a turn; None above the limit."""
+        walk, registers = self.walk, self._registers
+        length, first = walk.num_turns, self._first()
+        before, turns_before = registers.copy(), walk.line.nums[first : first + self._stride].copy()
+        registers[walks.LAST_PLY] = registers[walks.PLY]
+        registers[walks.MOST_UNDONE] = registers[walks.UNDONE] + limit
+        try:
+            next_turn: int | None = turn
+            status = walks.NEEDS_BYTE
+            while next_turn is not None and status in (walks.NEEDS_BYTE, walks.PAUSED):
+                if status == walks.NEEDS_BYTE:
+                    walk.add(np.array([next_turn], np.uint8))
+                status = self._resume()
+                if status == walks.NEEDS_BYTE:
+                    next_turn = self._greedy_turn()
+            positions = int(registers[walks.UNDONE] - before[walks.UNDONE])
+            found = walk.turns[length : walk.num_turns].tolist()
+        finally:  # also after Ctrl-C, so that the letters that are saved are without the trial
+            walks.undo(walk.line, walk.table, int(before[walks.UNDONE]))
+            registers[:] = before
+            walk.line.nums[first : first + self._stride] = turns_before
+            walk.num_turns = length
+        return (positions, found) if status == walks.DONE else None
+
+    def _winning_turns(self) -> list[int]:
+        """Return the turns that are found to suffice at little expense, the highest score first."""
+        answers = self._look_up()
+        if not any(answer[_RESULT] > 0 for answer in answers):
+            if (turn := self._greedy_turn()) is None:
+                return []
+            answers = self._look_up()
+            answers[turn][_RESULT] = 1
+        for turn, answer in enumerate(answers):
+            if answer[_RESULT] == 0:
+                answer[_RESULT] = self._ask(turn, answer, _MORE_NODES)
+        return self._in_order(answers, 1)
+
+    def _greedy_turn(self) -> int | None:
+        """Return the turn of the highest score that the table proves, else one that the solver proves."""
+        answers = self._look_up()
+        if known := self._in_order(answers, 1):
+            return known[0]
+        unknown, nodes = self._in_order(answers, 0), _FIRST_NODES
+        while unknown:
+            for turn in unknown[:]:
+                result = self._ask(turn, answers[turn], nodes if len(unknown) > 1 else NO_LIMIT)
+                if result > 0:
+                    return turn
+                if result < 0:
+                    unknown.remove(turn)
+            nodes *= _NODES_FACTOR
+        return None
+
+    def _in_order(self, answers: list[list[int]], result: int) -> list[int]:
+        """Return the turns with a result, the highest score first."""
+        noise = [_NOISE * self._random.random() if self._random else 0.0 for _ in answers]
+        turns = [turn for turn, answer in enumerate(answers) if answer[_RESULT] == result]
+        return sorted(turns, key=lambda turn: -answers[turn][_SCORE] - noise[turn])
+
+    def _look_up(self) -> list[list[int]]:
+        """Return what is known about each turn of the current position."""
+        walk = self.walk
+        table = self._prover.shared_table()
+        look_up_turns(walk.rules, walk.claim, walk.line, table, self._answers)
+        return self._answers[: walk.line.nums[self._first(), walks.TURNS]].tolist()
+
+    def _ask(self, turn: int, answer: list[int], most_nodes: int) -> int:
+        """Ask the solver whether a turn suffices; return 1, -1, or 0 if that takes more nodes."""
+        games = self.walk.line.games[self._first() + 1 + turn][None]
+        try:
+            bound = self._prover.prove_within(games, answer[_BETA], most_nodes)
+        except OutOfTime:
+            return 0
+        return 1 if (bound >= answer[_BETA]) == bool(answer[_IS_PROVERS]) else -1
+
+    def _first(self) -> int:
+        """Return the row of the current position."""
+        return int(self._registers[walks.PLY]) * self._stride

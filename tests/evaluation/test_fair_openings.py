@@ -1,0 +1,155 @@
+"""Fair openings: their values are exact, and none is missing."""
+
+import json
+
+import numpy as np
+import pytest
+from error_checks import raises
+
+from mancala_env import Position, cli, rulesets
+from mancala_env._util import package_data
+from mancala_env._util.package_data import rulesets_with
+from mancala_env.evaluation import (
+    InvalidMatch,
+    NoFairOpenings,
+    fair_openings,
+    openings,
+    play_matches,
+)
+from mancala_env.evaluation.balanced_openings import openings_hash
+from mancala_env.evaluation.fair_openings import fair_games
+from mancala_env.evaluation.openings import openings_to_evaluate
+from mancala_env.solver import Solver
+from tools.make_fair_openings import TURNS, arrays_of, find, lead_of, main, positions_within
+
+NAMES = rulesets_with("fair")
+EVEN = "layli_goobalay"
+HARD = (EVEN, "gabata_five_holes", "ludii_leyla_gobale_gabradarre", "ludii_gabata_i")
+"""Rulesets whose positions take seconds."""
+
+
+def margin_of(solver: Solver, position: Position) -> int:
+    """Return the final lead of the player to move under best play."""
+    return lead_of(position) + solver.value(position)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_fair_openings_are_distinct_running_positions_of_few_turns(name: str) -> None:
+    found = fair_openings(name)
+    assert len({opening.position.key for opening in found}) == len(found) > 0
+    assert len({abs(opening.margin) for opening in found}) == 1
+    assert [len(opening.turns) for opening in found] == sorted(len(opening.turns) for opening in found)
+    for opening in found:
+        position = opening.position
+        assert len(opening.turns) <= TURNS
+        assert not position.is_over
+        assert set(opening.best_actions) <= set(position.legal_actions)
+        assert opening.best_actions
+        position.play(opening.best_actions[0])
+        assert set(opening.replies) <= set(position.legal_actions)
+        assert bool(opening.replies) != position.is_over
+
+
+def test_a_position_is_a_new_copy_each_time() -> None:
+    opening = fair_openings(EVEN)[0]
+    opening.position.play(opening.best_actions[0])
+    assert opening.position.key == Position.from_games(rulesets.lookup(EVEN), fair_games(opening.ruleset)).key
+
+
+def test_the_openings_of_gabata_3_are_found_again_from_scratch() -> None:
+    found, num_undecided = find(Solver("gabata_3", memory_mb=64, use_book=False), TURNS)
+    assert tuple(found) == fair_openings("gabata_3")
+    assert num_undecided == 0
+    assert {abs(opening.margin) for opening in found} == {14}
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in HARD])
+def test_the_last_opening_has_its_value_without_the_book(name: str) -> None:
+    opening = fair_openings(name)[-1]
+    assert margin_of(Solver(name, memory_mb=256, use_book=False), opening.position) == opening.margin
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_every_opening_has_its_value_without_the_book(name: str) -> None:
+    solver = Solver(name, memory_mb=1024, use_book=False)
+    for opening in fair_openings(name):
+        assert margin_of(solver, opening.position) == opening.margin
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_stored_turns_are_optimal(name: str) -> None:
+    solver = Solver(name)
+    for opening in fair_openings(name)[::10]:
+        position = opening.position
+        assert solver.best_actions(position) == opening.best_actions
+        position.play(opening.best_actions[0])
+        if not position.is_over:
+            assert solver.best_actions(position) == opening.replies
+
+
+def test_no_other_position_of_the_book_is_even() -> None:
+    """The book has the value of every position of Layli Goobalay within four turns."""
+    solver = Solver(EVEN)
+    ruleset = rulesets.lookup(EVEN)
+    even = {
+        line
+        for line, position in positions_within(ruleset, TURNS).items()
+        if margin_of(solver, position) == 0
+    }
+    assert even == {opening.turns for opening in fair_openings(EVEN)}
+    assert solver.nodes == 0
+
+
+def test_fair_openings_are_a_set_of_openings() -> None:
+    games = fair_games(rulesets.lookup(EVEN))
+    drawn = openings(EVEN, len(games), 0, seed=3, opening_set="fair")
+    assert {row.tobytes() for row in drawn} == {row.tobytes() for row in games}
+    match = play_matches("greedy", "random", EVEN, games=4, opening_set="fair", seed=1)
+    assert (match.opening_set, match.opening_turns) == ("fair", 0)
+    assert "fair openings" in repr(match)
+    assert openings_to_evaluate(None, EVEN, None)[0] == "balanced"
+    with raises(InvalidMatch, 4, "fair"):
+        play_matches("greedy", "random", EVEN, games=4, opening_set="fair", opening_turns=4)
+
+
+def test_the_command_plays_from_fair_openings(capsys) -> None:
+    words = ["evaluate", "greedy", "random", "--ruleset", EVEN, "--games", "4", "--opening_set", "fair"]
+    assert cli.main([*words, "--no_ladder", "--no_regret", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["opening_set"], found["opening_turns"]) == ("fair", 0)
+
+
+def test_fair_openings_have_a_hash_of_their_own() -> None:
+    ruleset = rulesets.lookup(EVEN)
+    hashes = {openings_hash(ruleset, opening_set) for opening_set in ("all", "balanced", "fair")}
+    assert len(hashes) == 3
+
+
+def test_a_ruleset_without_fair_openings_says_which_have_some() -> None:
+    for call in (
+        lambda: fair_openings("layli_goobalay_long"),
+        lambda: openings("layli_goobalay_long", 2, 0, seed=1, opening_set="fair"),
+    ):
+        with raises(NoFairOpenings, "layli_goobalay_long", "gabata_3"):
+            call()
+
+
+def test_a_damaged_file_is_refused(tmp_path, monkeypatch) -> None:
+    file = tmp_path / "fair_layli_goobalay_long.npz"
+    arrays = arrays_of(fair_openings("gabata_3"))
+    arrays["turns"] = np.array([[0, 0, 0, 99]], np.int8)
+    np.savez_compressed(file, **arrays)
+    monkeypatch.setattr(package_data, "DATA", tmp_path)
+    for content in (file.read_bytes(), b"no archive"):
+        file.write_bytes(content)
+        with raises(NoFairOpenings, file.name):
+            fair_openings("layli_goobalay_long")
+
+
+def test_an_incomplete_search_writes_no_file(tmp_path, capsys) -> None:
+    words = ["gabata_3", "--seconds_each", "1e-9", "--folder", str(tmp_path)]
+    assert main(words) == 2
+    assert "1e-09" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,428 @@
+"""Proof files: what is proved is true, what is false or damaged is rejected, and files are read exactly."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from error_checks import raises
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import reached
+
+from mancala_env import Position, Ruleset, rulesets, solver
+from mancala_env.cli import main
+from mancala_env.engine.state import encode, load, save
+from mancala_env.errors import InvalidArgument, InvalidPosition
+from mancala_env.solver import certificate_walk as walks
+from mancala_env.solver.certificate import Claim, InvalidProof, Proof, Walk, verify
+from mancala_env.solver.certificate_search import ProofPlan, ProofProgress, prove
+
+SMALL = {
+    "layli_goobalay": ("uur", {}),
+    "leyla": ("pair", {}),
+    "gabata_i": ("weg", {"round_end": "both_stuck"}),
+    "ludii_gabata_i": ("weg", {"round_end": "both_stuck", "ransoms_empty": False, "owns_on": "either"}),
+}
+PROOFS = Path(__file__).parents[2] / "proofs"
+
+
+def proved(position: Position, plan: ProofPlan = ProofPlan(), **options: Any) -> Proof:  # noqa: B008
+    """Make a proof with a small table."""
+    return prove(position, plan, memory_mb=8, **options)
+
+
+def small(name: str) -> Ruleset:
+    """Return the rules of a game on a board of six holes."""
+    landing, options = SMALL[name]
+    return Ruleset(name=f"small_{name}", row_width=3, seeds_per_hole=4, landing=landing, **options)
+
+
+def late(name: str, count: int) -> list[tuple[Position, int]]:
+    """Return solved positions of the bundled set and their values, the latest first."""
+    solved = solver.positions(name)
+    rows = np.argsort(-solved.phase, kind="stable")
+    found = []
+    for row in rows:
+        position = Position.from_games(name, solved.games, row)
+        own_rows = np.arange(position.ruleset.num_holes) // position.ruleset.row_width
+        if position.legal_actions and (position.territory == own_rows).all():
+            found.append((position, int(solved.action_values[row].max())))
+    return found[:count]
+
+
+# What is proved is true.
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("leaf", [0, 5])
+def test_a_proof_of_a_start_has_the_solvers_value(name: str, leaf: int) -> None:
+    position = Position(small(name))
+    value = solver.Solver(position.ruleset, memory_mb=8).value(position)
+    proof = proved(position, ProofPlan(leaf=leaf))
+    assert verify(proof).bounds == (value, value)
+    assert Proof.from_bytes(proof.to_bytes()) == proof
+
+
+@pytest.mark.parametrize("name", rulesets.names())
+def test_a_proof_of_a_solved_position_has_its_value(name: str) -> None:
+    for position, value in late(name, 10):
+        proof = proved(position, ProofPlan(leaf=3, trial=100))
+        read = Proof.from_bytes(proof.to_bytes())
+        assert verify(read).bounds == (value, value)
+        assert read.position.to_text().split()[1:4] == position.to_text().split()[1:4]
+
+
+@pytest.mark.parametrize("name", ["leyla", "gabata_i", "ludii_gabata_i"])
+def test_a_small_cap_proves_less_and_never_more(name: str) -> None:
+    num_proved, refused = 0, []
+    for position, value in late(name, 30):
+        for cap in (0, 1, 3):
+            try:
+                proof = proved(position, ProofPlan(leaf=0, cap=cap))
+            except InvalidArgument as error:
+                refused.append(str(error))
+                continue
+            num_proved += 1
+            assert verify(proof).bounds == (value, value)
+    assert num_proved
+    assert all("cap=" in message for message in refused)
+
+
+def test_one_claim_proves_a_bound() -> None:
+    proof = proved(Position(small("leyla")))
+    south, north = proof.claims
+    value = proof.bounds[0]
+    assert verify(Proof(proof.position, (south,))).bounds == (value, proof.position.ruleset.total_seeds)
+    assert verify(Proof(proof.position, (north,))).bounds == (-proof.position.ruleset.total_seeds, value)
+
+
+# What is false or damaged is rejected.
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_false_claim_is_rejected_with_any_letters(name: str) -> None:
+    proof = proved(Position(small(name)), ProofPlan(leaf=0))
+    rng = random.Random(1)
+    for claim in proof.claims:
+        more = claim._replace(least=claim.least + 1)
+        longer = claim.letters + bytes(rng.choices(b"abc", k=200))
+        for letters in [claim.letters, longer, *(bytes(rng.choices(b"abc", k=50)) for _ in range(50))]:
+            with raises(InvalidProof, more.least):
+                verify(Proof(proof.position, (more._replace(letters=letters),)))
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_damaged_proof_is_rejected_or_is_another_proof(name: str) -> None:
+    proof = proved(Position(small(name)), ProofPlan(leaf=0))
+    rng = random.Random(2)
+    num_rejected = 0
+    for claim in proof.claims:
+        for _ in range(100):
+            letters = bytearray(claim.letters or b"a")
+            letters[rng.randrange(len(letters))] = rng.choice(b"abcz")
+            try:
+                verify(Proof(proof.position, (claim._replace(letters=bytes(letters)),)))
+            except InvalidProof:
+                num_rejected += 1
+    assert num_rejected
+    longest = max(proof.claims, key=lambda claim: len(claim.letters))
+    for letters, said in ((longest.letters[:-1], "letters end"), (longest.letters + b"a", "1 letters")):
+        with pytest.raises(InvalidProof, match=said):
+            verify(Proof(proof.position, (longest._replace(letters=letters),)))
+
+
+def test_other_rules_make_a_proof_invalid() -> None:
+    proof = proved(Position(small("leyla")), ProofPlan(leaf=0))
+    other = Proof(Position(Ruleset(name="other", row_width=3, landing="uur")), proof.claims)
+    with pytest.raises(InvalidProof):
+        verify(other)
+
+
+# The accounts, seed by seed, as docs/reference/proofs.md has them.
+
+
+class Accounts:
+    """The accounts of a prover, written from the table of the page."""
+
+    def __init__(self, position: Position, prover: int, cap: int) -> None:
+        self.rules, self.prover, self.cap = position.ruleset, prover, cap
+        self.owner = position.owner.tolist()
+        self.total = int(position.seeds.sum()) + sum(position.stores)
+        self.got = position.stores[prover]
+        self.levels = position.seeds.tolist()
+        for hole, owner in enumerate(self.owner):
+            if owner == prover:
+                self.got += self.levels[hole]
+            if owner >= 0:
+                self.levels[hole] = min(self.levels[hole], cap)
+
+    def drop(self, hole: int) -> None:
+        if self.owner[hole] == self.prover:
+            self.got += 1
+        self.levels[hole] += 1
+        if self.owner[hole] >= 0:
+            self.levels[hole] = min(self.levels[hole], self.cap)
+
+    def ransom(self, hole: int, mover: int) -> None:
+        level, empty = self.levels[hole], self.rules.ransoms_empty
+        if mover == self.prover:
+            self.got += 2 if level else int(empty)
+            left = int(not empty and self.cap >= self.total)
+            self.levels[hole] = level - 1 if level else left
+        elif level == self.cap:
+            self.got -= 1
+        elif level:
+            self.got -= 1
+            self.levels[hole] -= 1
+        elif not empty:
+            self.got += 1
+            self.levels[hole] = 1
+
+    def play(self, mover: int, hole: int, laps: int, captured: int, owned: tuple[int, ...]) -> None:
+        holes = len(self.levels)
+        for lap in range(laps):
+            handful, self.levels[hole] = self.levels[hole], 0
+            for seed in range(handful):
+                hole = (hole + 1) % holes
+                is_last = lap == laps - 1 and seed == handful - 1
+                if is_last and self.owner[hole] == 1 - mover and self.rules.landing != "uur":
+                    self.ransom(hole, mover)
+                    return
+                self.drop(hole)
+        if self.rules.landing == "uur" and (owned or captured):
+            across = holes - 1 - hole
+            if owned:
+                self.levels[hole] = self.levels[across] = 2
+            else:
+                self.levels[across] = 0
+                self.levels[hole] = 0 if self.rules.captures_last else 1
+            if mover == self.prover:
+                self.got += captured
+        for new in owned:
+            if mover == self.prover:
+                self.got += self.levels[new]
+            self.levels[new] = min(self.levels[new], self.cap)
+            self.owner[new] = mover
+
+
+@numba.njit
+def play(rules, claim, games, hole):
+    save(games, 0, walks.play_in_accounts(rules, claim, load(games, 0), hole))
+
+
+@settings(max_examples=300, deadline=None)
+@given(reached(), st.integers(0, 1), st.integers(0, 5) | st.just(255), st.randoms())
+def test_turns_in_accounts_are_those_of_the_page(
+    position: Position, prover: int, cap: int, rng: random.Random
+) -> None:
+    own_rows = np.arange(position.ruleset.num_holes) // position.ruleset.row_width
+    if not (position.territory == own_rows).all():
+        return
+    cap = 0 if position.ruleset.landing == "uur" else cap
+    rules = encode(position.ruleset)
+    expected = Accounts(position, prover, cap)
+    claim = walks.Claim(prover, 1, cap, 0, expected.total)
+    line = walks.new_line(position.ruleset, 2)
+    walks.start(rules, claim, line, load(position.games, 0))
+    while position.legal_actions:
+        action = rng.choice(position.legal_actions)
+        mover = position.player
+        hole = (action + position.ruleset.row_width * mover) % position.ruleset.num_holes
+        turn = position.play(action)
+        if turn.endless:
+            return
+        expected.play(mover, hole, turn.laps, turn.captured, turn.new_owned)
+        play(rules, claim, line.games, hole)
+        found = Position._of(position.ruleset, line.games[:1].copy())
+        assert found.seeds.tolist() == expected.levels
+        assert found.stores[prover] == expected.got
+        assert found.stores[1 - prover] == 0
+        assert (found.owner.tolist(), found.stall) == (position.owner.tolist(), position.stall)
+        assert (found.player, found.end) == (position.player, position.end)
+        # They never favour the prover.
+        owned = position.owner == prover
+        assert expected.got <= position.stores[prover] + int(position.seeds[owned].sum())
+        if cap >= expected.total:
+            assert expected.got == position.stores[prover] + int(position.seeds[owned].sum())
+
+
+# Files.
+
+
+def example() -> bytes:
+    return proved(Position(small("leyla")), ProofPlan(leaf=0)).to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("mancala-proof-1", "mancala-proof-2", "mancala-proof-1"),
+        ("row_width 3", "row_width 03", "03"),
+        ("row_width 3", "row_width  3", "row_width"),
+        ("row_width 3", "row_width 13", "13"),
+        ("row_width 3", "width 3", "row_width"),
+        ("landing pair", "landing pairs", "pairs"),
+        ("captures_last true", "captures_last false", "captures_last"),
+        ("captures_last true", "captures_last True", "True"),
+        ("position start", "position begin", "begin"),
+        ("claim south", "claim east", "east"),
+        ("claim south", "claim north", "South's and North's"),
+        (" cap 255", " cap 256", "256"),
+        (" leaf 0", " leaf -1", "-1"),
+        ("\n\n", "\n\n\n", "letters"),
+        ("ruleset small_leyla", "ruleset small leyla", "small leyla"),
+        ("ruleset small_leyla", "ruleset " + "x" * 65, "x" * 65),
+        ("mancala", "\ufeffmancala", "ASCII"),
+    ],
+)
+def test_a_file_that_differs_from_the_format_is_rejected(old: str, new: str, said: str) -> None:
+    content = example().decode()
+    assert old in content
+    with pytest.raises(InvalidProof) as error:
+        Proof.from_bytes(content.replace(old, new, 1).encode())
+    assert said in str(error.value)
+
+
+def test_every_cut_and_every_extra_byte_is_rejected() -> None:
+    content = example()
+    for damaged in (
+        content[:-1],
+        content + b"\n",
+        content + b"a",
+        content.replace(b"\n", b"\r\n"),
+        b"",
+        b"\n",
+    ):
+        with pytest.raises(InvalidProof):
+            Proof.from_bytes(damaged)
+
+
+def test_a_set_position_is_read_as_written() -> None:
+    text = "leyla 1,2,4n,0,0,1/0,3,0,4n,1,0 10-12 N stall=7"
+    proof = proved(Position.from_text(text))
+    read = Proof.from_bytes(proof.to_bytes())
+    assert (read, read.position.to_text()) == (proof, text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("owners --N------N--", "owners --N------S--"),
+        ("seeds 1 2 4", "seeds 1 2 44"),
+        ("mover north", "mover west"),
+        ("stall 7", "stall 50"),
+        ("stores 10 12", "stores 10 40"),
+        ("seeds 1 2 4 0 0 1 0 3 0 4 1 0", "seeds 1 2 4 0 0 1 0 0 0 4 0 0"),  # North has no turn
+    ],
+)
+def test_an_impossible_position_is_rejected(old: str, new: str) -> None:
+    proof = proved(Position.from_text("leyla 1,2,4n,0,0,1/0,3,0,4n,1,0 10-12 N stall=7"))
+    content = proof.to_bytes().decode()
+    assert old in content
+    with pytest.raises(InvalidProof):
+        Proof.from_bytes(content.replace(old, new).encode())
+
+
+def test_positions_outside_the_format_are_refused() -> None:
+    over = Position("leyla", [0] * 12, stores=(24, 24))
+    with raises(InvalidPosition, over.to_text()):
+        proved(over)
+    later = Position("gabata_i", [4] * 12, territory=[0] * 8 + [1] * 4, round=2)
+    with raises(InvalidPosition, later.to_text()):
+        proved(later)
+
+
+# Limits and resumption.
+
+
+@pytest.mark.parametrize(("name", "value"), [("leaf", -1), ("cap", 256), ("seeds", 0), ("trial", -5)])
+def test_settings_out_of_range_are_refused(name: str, value: int) -> None:
+    with raises(InvalidArgument, name, value):
+        ProofPlan(**{name: value})
+
+
+def test_a_leaf_that_takes_too_long_is_halved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mancala_env.solver.certificate_trials._MOST_SEARCHED", 0)
+    monkeypatch.setattr("mancala_env.solver.certificate_trials._SEARCHED_EACH", 0)
+    proof = proved(Position(small("leyla")), ProofPlan(leaf=5))
+    assert max(claim.leaf for claim in proof.claims) < 5
+    assert verify(proof).bounds == proof.bounds
+
+
+def test_a_table_that_is_too_small_is_refused() -> None:
+    walk = Walk(Position("leyla"), Claim(0, 16, 255, 0, b""), 2)
+    walk.enlarge()
+    with raises(InvalidArgument, "memory_mb=2"):
+        walk.enlarge()
+
+
+def test_an_interrupted_proof_resumes(tmp_path: Path) -> None:
+    checkpoint, plan = tmp_path / "part", ProofPlan(leaf=0, seeds=2)
+    position = Position(small("leyla"))
+    seen = [0]
+
+    def stop(now: ProofProgress) -> None:
+        if now.letters > seen[-1]:
+            seen.append(now.letters)
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mancala_env.solver.certificate_search._PROGRESS_SECONDS", 0.0)
+        for _ in range(3):
+            with pytest.raises(KeyboardInterrupt):
+                proved(position, plan, checkpoint=checkpoint, progress=stop)
+    assert len(seen) == 4  # each call went further than the one before
+    with raises(InvalidArgument, str(checkpoint)):
+        proved(position, ProofPlan(leaf=1), checkpoint=checkpoint)
+    proof = proved(position, plan, checkpoint=checkpoint)
+    assert proof.bounds == proved(position, plan).bounds
+    assert not checkpoint.exists()
+
+
+def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
+    checkpoint = tmp_path / "part"
+    checkpoint.write_text("{")
+    with raises(InvalidArgument, str(checkpoint)):
+        proved(Position(small("leyla")), checkpoint=checkpoint)
+
+
+# The commands.
+
+
+def run(capsys: Any, *words: str) -> tuple[int, str]:
+    status = main(words)
+    return status, capsys.readouterr().out
+
+
+def test_the_commands_prove_and_verify(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    small("leyla").save("small.yaml")
+    assert run(capsys, "prove", "small.yaml", "--leaf", "0", "--memory_mb", "8", "--out", "all.proof")[0] == 0
+    status, out = run(capsys, "verify", "all.proof")
+    assert (status, out.split()[0]) == (0, "VALID")
+    content = Path("all.proof").read_bytes()
+    Path("bad.proof").write_bytes(content[:-2] + b"\n")
+    status, out = run(capsys, "verify", "bad.proof", "all.proof")
+    assert (status, [line.split()[0] for line in out.splitlines()]) == (1, ["INVALID", "VALID"])
+    assert main(["verify", "none.proof"]) == 2
+    assert run(capsys, "prove", "small.yaml", "--actions", "--memory_mb", "8", "--out", "all.proof")[0] == 0
+    values = solver.Solver(small("leyla"), memory_mb=8).action_values(Position(small("leyla")))
+    for action, value in values.items():
+        after = Position(small("leyla"))
+        after.play(action)
+        proof = Proof.read(f"all-S{action + 1}.proof")
+        assert (proof.position.to_text().split()[1:], -proof.bounds[0]) == (
+            after.to_text().split()[1:],
+            value,
+        )
+
+
+@pytest.mark.parametrize("file", sorted(PROOFS.glob("*.proof")), ids=lambda file: file.stem)
+def test_the_published_proofs_are_valid(file: Path) -> None:
+    proof = Proof.read(file)
+    lower, upper = verify(proof).bounds
+    assert lower == upper
+    assert proof.position == Position(file.stem)

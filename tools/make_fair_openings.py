@@ -1,0 +1,144 @@
+"""Find the fair openings of rulesets: ``python -m tools.make_fair_openings layli_goobalay``.
+
+Two null-window searches show whether best play from a position ends even.
+"""
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mancala_env._util.command_line import Parser, in_one_line
+from mancala_env._util.files import written_whole
+from mancala_env._util.package_data import DATA, bundled_file
+from mancala_env.errors import MancalaError
+from mancala_env.evaluation.fair_openings import NO_TURN, FairOpening
+from mancala_env.games.position import Position
+from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.solver.book import keys_of
+from mancala_env.solver.exact import OutOfTime, Solver
+
+TURNS = 4
+
+
+def lead_of(position: Position) -> int:
+    """Return the lead in stores of the player to move."""
+    return position.stores[position.player] - position.stores[1 - position.player]
+
+
+def positions_within(ruleset: Ruleset, turns: int) -> dict[tuple[int, ...], Position]:
+    """Return the different running positions within some turns of the start, by a shortest line to each."""
+
+    def identity(position: Position) -> tuple[int, int]:
+        return int(keys_of(ruleset, position.games)[0]), lead_of(position)
+
+    level = found = {(): Position(ruleset)}
+    known = {identity(found[()])}
+    for _ in range(turns):
+        following: dict[tuple[int, ...], Position] = {}
+        for line, position in level.items():
+            for action in position.legal_actions:
+                after = position.copy()
+                after.play(action)
+                if not after.is_over and identity(after) not in known:
+                    known.add(identity(after))
+                    following[*line, action] = after
+        found, level = found | following, following
+    return found
+
+
+def margin_within(solver: Solver, position: Position, most: int) -> int | None:
+    """Return the exact final lead of the player to move, or None if it is not within `most` of 0."""
+    lead = lead_of(position)
+    lower, upper = solver.known_bounds(position)
+    lower, upper = max(lower, -most - 2 - lead), min(upper, most + 2 - lead)
+    if lower > upper:
+        return None
+    margin = lead + (lower if lower == upper else solver.narrow(position, lower, upper, guess=-lead))
+    return margin if abs(margin) <= most else None
+
+
+def find(solver: Solver, turns: int, seconds_each: float = np.inf) -> tuple[list[FairOpening], int]:
+    """Find the fair openings of a ruleset within some turns of the start.
+
+    Returns:
+        The openings, and the number of positions that took longer than `seconds_each`.
+    """
+    ruleset = solver.ruleset
+    positions = positions_within(ruleset, turns)
+    margins: dict[tuple[int, ...], int] = {}
+    num_undecided = 0
+    for most in range(0, ruleset.total_seeds + 1, 2):
+        num_undecided = 0
+        for line, position in positions.items():
+            solver.deadline = time.monotonic() + seconds_each
+            try:
+                margin = margin_within(solver, position, most)
+            except OutOfTime:
+                num_undecided += 1
+                continue
+            if margin is not None:
+                margins[line] = margin
+        if margins:
+            break
+    solver.deadline = np.inf
+    return [
+        _opening(solver, line, positions[line], margin) for line, margin in margins.items()
+    ], num_undecided
+
+
+def _opening(solver: Solver, line: tuple[int, ...], position: Position, margin: int) -> FairOpening:
+    best = solver.best_actions(position)
+    after = position.copy()
+    after.play(best[0])
+    replies = () if after.is_over else solver.best_actions(after)
+    return FairOpening(solver.ruleset, line, margin, best, replies)
+
+
+def arrays_of(openings: Sequence[FairOpening]) -> dict[str, Any]:
+    """Return the arrays of a file of fair openings."""
+    num_turns = max(len(opening.turns) for opening in openings)
+    turns = np.full((len(openings), num_turns), NO_TURN, np.int8)
+    best = np.zeros((len(openings), openings[0].ruleset.num_holes), np.bool_)
+    replies = best.copy()
+    for row, opening in enumerate(openings):
+        turns[row, : len(opening.turns)] = opening.turns
+        best[row, list(opening.best_actions)] = True
+        replies[row, list(opening.replies)] = True
+    margins = np.array([opening.margin for opening in openings], np.int16)
+    return {"turns": turns, "margins": margins, "best": best, "replies": replies}
+
+
+@in_one_line("make_fair_openings", "the file of the current ruleset is unchanged")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the files of the given rulesets and return the exit status."""
+    parser = Parser(prog="python -m tools.make_fair_openings", description=__doc__)
+    parser.add_argument("rulesets", nargs="+", help="names of rulesets")
+    parser.add_argument("--turns", type=int, default=TURNS, help="maximum turns from the start (4)")
+    parser.add_argument(
+        "--seconds_each", type=float, default=np.inf, help="time limit per position in seconds (none)"
+    )
+    parser.add_argument(
+        "--memory_mb", type=float, default=1024.0, help="size of the solver's table in MB (1024)"
+    )
+    parser.add_argument("--folder", type=Path, default=DATA, help="folder to write to")
+    options = parser.parse_args(arguments)
+    for ruleset in [lookup(name) for name in options.rulesets]:
+        solver = Solver(ruleset, memory_mb=options.memory_mb)
+        openings, num_undecided = find(solver, options.turns, options.seconds_each)
+        if num_undecided:
+            raise MancalaError(
+                f"{num_undecided} positions of {ruleset.name} within {options.turns} turns took longer than "
+                f"{options.seconds_each:g} s; use a longer --seconds_each, or fewer --turns"
+            )
+        with written_whole(options.folder / bundled_file("fair", ruleset.name).name) as file:
+            np.savez_compressed(file, **arrays_of(openings))
+        print(f"{ruleset.name}: {len(openings)} openings, {solver.nodes:,} nodes", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
