@@ -31,9 +31,7 @@ def test_schema_refuses_impossible_results(key: str, value: object) -> None:
 
 @pytest.mark.generated
 def test_page_of_the_leaderboard_is_up_to_date() -> None:
-    assert made.PAGE.read_text("utf-8") == made.page(BOARD), (
-        "run python -m tools.make_text_baselines --bots"
-    )
+    assert made.PAGE.read_text("utf-8") == made.page(BOARD), "run python -m tools.make_text_baselines --bots"
 
 
 def test_bots_score_as_the_regret_tables_say() -> None:

@@ -1,4 +1,6 @@
 """The adapter for openenv: its server, played by its own client over a WebSocket."""
+# The library is installed in an environment of its own.
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false
 
 import runpy
 import socket
@@ -45,7 +47,9 @@ def test_move_is_rewarded_by_its_exact_regret(address: str) -> None:
         env.reset(seed=3)
         worst = min(task.values, key=lambda action: task.values[action])
         result = env.step({"reply": f"Answer: {worst + 1}"})
-        assert result.reward == task.score(f"Answer: {worst + 1}").reward < 0
+        expected = task.score(f"Answer: {worst + 1}").reward
+        assert expected is not None
+        assert result.reward == expected < 0
 
 
 def test_invalid_reply_ends_with_its_error(address: str) -> None:

@@ -141,8 +141,9 @@ def test_reward_of_each_move_is_minus_its_exact_regret() -> None:
         for action in range(task.position.ruleset.row_width):
             score = task.score(f"Answer: {action + 1}")
             if action in task.values:
-                assert score.regret == best - task.values[action]
-                assert score.reward == -score.regret / (2 * task.position.ruleset.total_seeds)
+                regret = best - task.values[action]
+                assert score.regret == regret
+                assert score.reward == -regret / (2 * task.position.ruleset.total_seeds)
             else:
                 assert score.reward == -1.0
                 assert score.error
@@ -240,7 +241,7 @@ def test_regret_of_an_agent_by_text_is_that_of_the_regret_tables() -> None:
     agent = agents.make("greedy", "leyla", seed=1)
     scores = [task.score(f"Answer: {agent.choose(task.position) + 1}") for task in text.solved_tasks("leyla")]
     measured = measure_regret(agents.make("greedy", "leyla", seed=1), "leyla").overall
-    assert np.mean([score.regret for score in scores]) == pytest.approx(measured.mean_regret)
+    assert np.mean([float(score.regret or 0) for score in scores]) == pytest.approx(measured.mean_regret)
 
 
 def _play(game: text.Round, choose: str = "first") -> list[prompts.Score]:

@@ -19,7 +19,7 @@ SOWING = [text.make_task("sow", seed, split="training") for seed in range(60)]
 
 
 def _mean(tasks: list[Task], reply: Callable[[Task], str]) -> float:
-    return float(np.mean([task.score(reply(task)).reward for task in tasks]))
+    return float(np.mean([task.score(reply(task)).reward or 0.0 for task in tasks]))
 
 
 def _random_move(rng: random.Random) -> Callable[[Task], str]:

@@ -1,6 +1,9 @@
 """The adapter for verifiers: tasks, exact rewards on its traces, and rounds played by its environment."""
+# The library is installed in an environment of its own.
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -80,7 +83,7 @@ def test_round_is_played_to_its_end() -> None:
             return SimpleNamespace(terminated=False, last_reply=reply)
 
     @asynccontextmanager
-    async def interaction(_: vf.Task) -> Any:
+    async def interaction(_: vf.Task) -> AsyncIterator[Model]:
         yield Model()
 
     asyncio.run(env.run(task, SimpleNamespace(player=SimpleNamespace(interaction=interaction))))  # type: ignore[arg-type]
