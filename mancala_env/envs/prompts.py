@@ -96,7 +96,7 @@ def last_answer(reply: str) -> str:
     """Return the text after the last mark of an answer in a reply, without hidden reasoning.
 
     Raises:
-        InvalidArgument: The reply has no answer.
+        InvalidArgument: An answer is missing.
     """
     if not isinstance(reply, str):
         raise InvalidArgument(f"a reply is a text, not {reply!r}")
@@ -115,7 +115,7 @@ def parse_move(reply: str) -> tuple[str, int]:
     ('S', 3)
 
     Raises:
-        InvalidArgument: The reply has no answer, or its last answer is not exactly one hole.
+        InvalidArgument: An answer is missing, or its last answer is not exactly one hole.
     """
     answer = last_answer(reply)
     found = _ONE_HOLE.match(answer)
@@ -131,7 +131,7 @@ def parse_sowing(reply: str) -> str:
     'N2 5 0'
 
     Raises:
-        InvalidArgument: The reply has no answer, or its last answer is not of this form.
+        InvalidArgument: An answer is missing, or its last answer is not of this form.
     """
     answer = last_answer(reply)
     found = _SOWING.match(answer)

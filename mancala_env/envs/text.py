@@ -121,7 +121,7 @@ def _move_task(position: Position, values: dict[int, int] | None = None) -> Task
 
 
 def _sowing_task(position: Position, rng: random.Random, laps: range) -> Task | None:
-    """Return the task "sow" of a turn with so many laps; None if the position has none."""
+    """Return the task "sow" of a turn whose number of laps is in `laps`; None without one."""
     for action in rng.sample(position.legal_actions, len(position.legal_actions)):
         turn = position.timeline(action)
         if turn.laps in laps:

@@ -33,7 +33,7 @@ class Round:
     Attributes:
         position: The current position.
         player: The player of the model, 0 or 1; without an opponent the player to move.
-        forfeit: The player whose reply was invalid, which ends the round; None: nobody.
+        forfeit: The player whose reply was invalid, which ends the round, or None.
     """
 
     def __init__(

@@ -21,10 +21,10 @@ def side_of_four(ruleset: Ruleset) -> str:
 
 
 def rules_in_words(ruleset: Ruleset) -> str:
-    """Return the rules of one round in fewer than 200 words, for a reader who knows no mancala game.
+    """Return the rules of one round in at most 200 words, for readers new to mancala games.
 
     Names of holes are those of :func:`mancala_env.render.motion.place_name`. Rules about the next round are
-    left out.
+    excluded.
     """
     width = ruleset.row_width
     lines = [

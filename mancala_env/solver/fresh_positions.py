@@ -53,7 +53,7 @@ def draw_position(
         turns: Number of turns before the position; None: any.
 
     Returns:
-        The position; None if the round has none.
+        The position, or None if the round is without one.
     """
     one_of("split", split, get_args(Split))
     position = Position(ruleset, player=rng.randrange(2))

@@ -74,11 +74,13 @@ class MancalaTextEnvironment(Environment[TextAction, TextObservation, State]):
         """Score a reply; in a round, play it.
 
         Raises:
-            IllegalMove: There is no task, or it is over.
+            IllegalMove: No task was begun, or it is over.
         """
         task = self._task
         if task is None:
-            raise IllegalMove(f"reset the environment first; the reply {action.reply[:40]!r} has no task")
+            raise IllegalMove(
+                f"reset the environment first; the reply {action.reply[:40]!r} cannot be scored"
+            )
         self._state.step_count += 1
         if isinstance(task, text.Task):
             self._task = None
