@@ -114,7 +114,7 @@ def test_rules_have_at_most_200_words_and_differ_where_rules_differ() -> None:
         assert len(words.split()) <= 200, (len(words.split()), ruleset.options)
         other = texts.setdefault(words, ruleset)
         differs = {k for k, v in ruleset.options.items() if other.options[k] != v}
-        # The direction of drawing changes nothing, and the opening of Gabata 3 is over before the first question.
+        # Drawing changes nothing, and the opening of Gabata 3 is over before the first question.
         assert differs <= {"direction", "opening"}, differs
     assert len(texts) > 20
 
