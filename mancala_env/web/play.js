@@ -11,6 +11,7 @@ import { sharedAnalysis } from "./game_analysis.js";
 import { LeftGame } from "./left_game.js";
 import { endsOf, positionInWords, timelineOf } from "./motion.js";
 import { NewGameForm } from "./new_game_form.js";
+import { Playback } from "./playback.js";
 import { readRecord } from "./record.js";
 import { gameRecord, recordRow } from "./record_row.js";
 import { ReportCard } from "./report_card.js";
@@ -82,6 +83,8 @@ export class PlayView {
           h("p", { class: "docs" }, this.docs)),
         h("section", { class: "card" }, h("h2", {}, t("play.record")), recordRow(this, (name) => this.#resume(name)))));
     this.board = new BoardView(place, { onHole: (hole) => this.press(hole) });
+    this.playback = new Playback(app, this.board, { turn: () => this.line?.lastTurn, done: () => this.isShown && this.#refresh() });
+    this.happened.after(this.playback.element);
     this.commands = {
       sow: (action) => this.sow(action),
       board: () => this.board.focus(),
@@ -94,6 +97,9 @@ export class PlayView {
       hint: () => this.hint(),
       resign: () => this.resign(),
       go_on: () => this.goOn(),
+      again: () => this.playback.again(),
+      step_back: () => this.playback.step(-1),
+      step_on: () => this.playback.step(1),
       new_game: () => this.newGame(),
     };
   }
@@ -398,6 +404,7 @@ export class PlayView {
     const legal = this.isYours ? game.legal.map((action) => game.holeOf(action)) : [];
     this.board.show(game, { legal, last: this.#lastHoles(), values: this.#badges() });
     this.goOnButton.hidden = !this.#isPaused;
+    this.playback.draw();
     this.happened.textContent = line.lastTurn ? happened(line.lastTurn) : "";
     if (this.#areValuesWanted && this.isYours) this.coach.draw(line.game);
     else this.#coach?.hide();

@@ -992,6 +992,34 @@ test("turns are counted by the seeds they lose, and those that are not graded ar
   assert.deepEqual(worst.map(({ at, lost }) => [at, lost]), [[4, 9], [7, 8], [6, 7]]);
 });
 
+test("a step forward in Study is sown seed by seed, and any other position ends that", async () => {
+  const line = new GameLine(engine.fromText(LATE));
+  for (const action of [5, 2]) line.play(action);
+  line.goTo(0);
+  const view = studied({ line });
+  const seeds = () => view.board.numbers.children.slice(0, 12).map(({ textContent }) => Number(textContent));
+  app.speed = [1000, 1e9];
+  view.commands.later();
+  assert.deepEqual([view.line.at, view.board.isMoving, app.said.at(-1).startsWith("South plays S6")], [1, true, true]);
+  view.commands.later(); // the next turn, before the first one has ended
+  assert.deepEqual([view.line.at, view.board.isMoving], [2, true]);
+  view.commands.first();
+  await soon();
+  assert.deepEqual([view.line.at, view.board.isMoving, seeds()], [0, false, line.first.seeds]);
+  view.commands.again(); // no turn has been played here
+  assert.equal(app.said.at(-1), t("play.no_turn_yet"));
+  view.commands.later();
+  view.commands.skip();
+  await soon();
+  assert.deepEqual([view.board.isMoving, seeds(), view.line.turns.length], [false, line.turns[0].after.seeds, 2]);
+  view.commands.again();
+  assert.equal(view.board.isMoving, true);
+  view.commands.earlier();
+  await soon();
+  assert.deepEqual([view.board.isMoving, seeds()], [false, line.first.seeds]);
+  view.leave();
+});
+
 test("sentences name captures, owned holes, ransoms, passes and endless relays", () => {
   const texts = new Set();
   for (const { name } of engine.rulesets.slice(0, 8)) {

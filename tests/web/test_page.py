@@ -521,6 +521,34 @@ def test_a_finished_game_has_a_report_with_jumps(open_page: Open) -> None:
     expect(page.locator(".study .table > .verdict")).to_contain_text("South played S6 here and lost 8 seeds")
 
 
+def test_a_turn_is_paused_walked_seed_by_seed_and_shown_again(open_page: Open) -> None:
+    page = open_page(kept={"settings": {"speed": "slow", "theme": "auto", "keys": True, "language": None}})
+    page.keyboard.press("3")
+    page.get_by_role("button", name="Pause").click()
+    slider = page.get_by_role("slider", name="Step of the turn")
+    at = int(slider.input_value())
+    slider.focus()
+    page.keyboard.press("ArrowRight")  # the slider keeps the arrow keys
+    expect(slider).to_have_value(str(at + 1))
+    page.keyboard.press("Home")
+    expect(slider).to_have_value("0")
+    expect(page.locator(".holes button").first).not_to_be_focused()
+    page.keyboard.press("End")
+    expect(status(page)).to_contain_text("thinking")
+    page.get_by_role("combobox", name="Sowing speed").select_option("off")
+    assert wait_for_you(page)
+    played = turns_of(page)
+    board = page.evaluate("document.querySelector('.board svg').textContent")
+    page.get_by_role("button", name="Show the last turn again").click()
+    expect(slider).to_have_value("0")
+    page.keyboard.press(".")
+    expect(slider).to_have_value("1")
+    page.keyboard.press("Escape")
+    expect(page.locator(".holes button.legal").first).to_be_visible()
+    assert page.evaluate("document.querySelector('.board svg').textContent") == board
+    assert turns_of(page) == played
+
+
 def test_a_position_is_set_up_by_hand(open_page: Open) -> None:
     page = open_page(f"#study/{LATE.replace(' ', '+')}")
     page.get_by_text("Set up a position").click()
