@@ -8,7 +8,7 @@ const FILES = [
   "engine/value_network.js", "files.js", "game.js", "game_analysis.js", "graph.js",
   "icon-192.png", "icon-512.png", "icon-maskable-512.png", "icon.svg", "index.html", "keys.js",
   "learn.js", "lessons.json", "mancala.json", "mancala.wasm", "manifest.webmanifest", "measures.js", "motion.js", "networks.js",
-  "networks/list.json", "new_game_form.js", "palette.css", "play.js", "record.js", "record_row.js", "ruleset_file.js",
+  "networks/list.json", "new_game_form.js", "palette.css", "play.js", "puzzle_proof.js", "puzzle_set.js", "puzzles.js", "record.js", "record_row.js", "ruleset_file.js",
   "rulesets.js", "saved_games.js", "scene.js", "searches.js", "served.js", "set_up.js", "study.js", "style.css", "texts.js",
   "texts/am.json", "texts/en.json", "texts/so.json", "turn_words.js", "turns_list.js", "values.js", "values_table.js",
   "worker.js",
