@@ -6,7 +6,7 @@
 
 import { measures as m } from "./measures.js";
 import { caption, placeName, seedsText, steps } from "./motion.js";
-import { describe, handShapes, Layout, ownedWord, playerName, shortened, turnName, UprightLayout } from "./scene.js";
+import { describe, handShapes, Layout, ownedWord, playerName, isEstimate, shortened, turnName, UprightLayout } from "./scene.js";
 import { t } from "./texts.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -265,7 +265,7 @@ export class BoardView {
       const said = [t("hole.seeds", { hole: owner < 0 ? turnName(ruleset, state.territory[hole], hole) : placeName(ruleset, hole), seeds: seedsText(state.seeds[hole]) })];
       if (owner >= 0) said.push(t("hole.owned", { owned: ownedWord(ruleset), player: playerName(owner) }));
       if (legal.includes(hole)) said.push(t("hole.legal"));
-      if (hole in values) said.push(t("hole.value", { value: values[hole] }));
+      if (hole in values) said.push(isEstimate(values[hole]) ? t("hole.estimate", { value: values[hole].slice(1) }) : t("hole.value", { value: values[hole] }));
       const more = name?.(hole);
       if (more) said.push(more);
       button.setAttribute("aria-label", said.join(", "));

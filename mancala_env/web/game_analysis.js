@@ -3,7 +3,12 @@
 import { isAbort, Searches } from "./searches.js";
 import { bestOf, boundsOf, leadOf, lostBy, narrowed } from "./values.js";
 
+/** The searches of {@link GameAnalysis#analyse}. */
+const ALL = ["book", "exact", "search", "mcts", "network"];
 const EXACT_MILLISECONDS = 120_000, SEARCH_MILLISECONDS = 1500, GRADE_MILLISECONDS = 4000;
+
+/** The analysis that all views of a page share. @returns {GameAnalysis} */
+export const sharedAnalysis = (app) => (app.analysis ??= new GameAnalysis(app));
 
 export class GameAnalysis {
   #known = new Map(); // values found so far, by the position's text: {exact, book, search, mcts, network}
@@ -45,8 +50,11 @@ export class GameAnalysis {
     return lostBy(turn, this.bounds(turn.before));
   }
 
-  /** Analyse a position in place of the one before; calls `onFound` whenever more is known. */
-  async analyse(game, onFound) {
+  /** Analyse a position in place of the one before; calls `onFound` whenever more is known.
+   * @param {import("./engine.js").Game} game @param {() => void} onFound
+   * @param {{names?: string[], milliseconds?: number}} [options]  The searches to run, and the time for exact values.
+   */
+  async analyse(game, onFound, { names = ALL, milliseconds = EXACT_MILLISECONDS } = {}) {
     this.stopAnalysis();
     const known = this.of(game);
     const analysis = new AbortController(), { signal } = analysis;
@@ -64,27 +72,47 @@ export class GameAnalysis {
         if (!isAbort(error) && !isOptional) this.app.warn(error.message);
       }
     };
-    if (!known.book) ask(this.searcher, "book", "book", {});
-    if (!known.exact?.isExact) ask(this.prover, "exact", "values", { milliseconds: EXACT_MILLISECONDS });
-    if (!known.search) await ask(this.searcher, "search", "minimax", { milliseconds: SEARCH_MILLISECONDS });
-    if (!known.mcts && !signal.aborted) await ask(this.searcher, "mcts", "mcts", { milliseconds: SEARCH_MILLISECONDS });
-    if (!known.network && !signal.aborted) await ask(this.searcher, "network", "minimax", { milliseconds: SEARCH_MILLISECONDS, network: this.app.networks.get(game.ruleset.name) ?? "bundled" });
+    const isOpen = (name) => names.includes(name) && !known[name] && !signal.aborted;
+    if (isOpen("book")) ask(this.searcher, "book", "book", {});
+    if (!known.exact?.isExact) ask(this.prover, "exact", "values", { milliseconds });
+    if (isOpen("search")) await ask(this.searcher, "search", "minimax", { milliseconds: SEARCH_MILLISECONDS });
+    if (isOpen("mcts")) await ask(this.searcher, "mcts", "mcts", { milliseconds: SEARCH_MILLISECONDS });
+    if (isOpen("network")) await ask(this.searcher, "network", "minimax", { milliseconds: SEARCH_MILLISECONDS, network: this.app.networks.get(game.ruleset.name) ?? "bundled" });
   }
 
-  /** Solve the positions of a game, the last one first: late positions are quick to solve. Calls `onFound` after each. */
+  /** Grade a game: look its first positions up in the opening book, then solve the others, the last one first, because late
+   * positions are quick to solve. Calls `onFound` whenever more is known. Resolves to whether all turns were tried. */
   async grade(line, onFound) {
     this.#grading?.abort();
     const grading = new AbortController(), { signal } = grading;
     this.#grading = grading;
-    for (const turn of [...line.turns].reverse()) {
-      const known = this.of(turn.before);
-      if (known.exact?.isExact || known.exact?.hasEnded) continue;
-      try {
+    const turns = [...line.turns];
+    try {
+      await this.#lookUp(turns, signal, onFound);
+      for (const turn of turns.reverse()) {
+        const known = this.of(turn.before);
+        if (known.exact?.isExact || known.exact?.hasEnded || this.lost(turn) !== undefined) continue;
         known.exact = narrowed(await this.grader.ask("values", turn.before, { milliseconds: GRADE_MILLISECONDS }, { signal }), known.exact);
-      } catch (error) {
-        if (!isAbort(error)) this.app.warn(error.message);
-        return;
+        onFound();
       }
+      return true;
+    } catch (error) {
+      if (!isAbort(error)) this.app.warn(error.message);
+      return false;
+    }
+  }
+
+  /** Look the positions of turns up in the opening book, until a position is not in it. */
+  async #lookUp(turns, signal, onFound) {
+    for (const { before } of turns) {
+      const known = this.of(before);
+      try {
+        known.book ??= await this.grader.ask("book", before, {}, { signal });
+      } catch (error) {
+        if (isAbort(error)) throw error;
+        return; // the book is a file that cannot be loaded without the server
+      }
+      if (!Object.keys(known.book.values).length) return;
       onFound();
     }
   }

@@ -1,4 +1,4 @@
-/** A graph of a game's values: South's final lead at each turn, where it is known. */
+/** A graph of a game's values: South's final lead at each turn, where it is known; bounds and estimates in grey where not. */
 
 import { t } from "./texts.js";
 
@@ -6,7 +6,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const HEIGHT = 150, LEFT = 50, RIGHT = 10, TOP = 12, BOTTOM = 12;
 
 /** Draw the final leads of a game's positions.
- * @param {HTMLElement} place @param {({lower: number, upper: number} | null)[]} leads @param {number} at  The current turn.
+ * @param {HTMLElement} place @param {({lower: number, upper: number, estimate?: number} | null)[]} leads @param {number} at  The current turn.
  * @param {number} total  Number of seeds on the board and in the stores.
  */
 export function drawGraph(place, leads, at, total) {
@@ -21,6 +21,7 @@ export function drawGraph(place, leads, at, total) {
   for (const [n, lead] of leads.entries()) {
     if (!lead || lead.lower === lead.upper) continue;
     make("line", { x1: x(n), x2: x(n), y1: y(lead.lower), y2: y(lead.upper), stroke: "var(--m-hole)", "stroke-width": 4, "stroke-linecap": "round" }, svg);
+    if (lead.estimate !== undefined) make("circle", { cx: x(n), cy: y(lead.estimate), r: 3, fill: "var(--m-faint)" }, svg);
   }
   let run = [];
   const finish = () => {

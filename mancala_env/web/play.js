@@ -4,6 +4,7 @@ import { agentName, askAgent } from "./agents.js";
 import { BoardView } from "./board.js";
 import { h } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
+import { sharedAnalysis } from "./game_analysis.js";
 import { endsOf, positionInWords, timelineOf } from "./motion.js";
 import { NewGameForm } from "./new_game_form.js";
 import { readRecord } from "./record.js";
@@ -14,7 +15,11 @@ import { isAbort, Searches } from "./searches.js";
 import { t } from "./texts.js";
 import { legalText, turnInWords } from "./turn_words.js";
 import { showTurns } from "./turns_list.js";
+import { badgesOf } from "./values.js";
+import { valuesInWords } from "./values_table.js";
 
+/** The searches behind "Values", and the time for exact values. */
+const VALUES = { names: ["book", "exact", "search"], milliseconds: 8000 };
 const LEAST_THINKING = 350; // milliseconds, so that the user notices an agent's turn
 
 export class PlayView {
@@ -23,8 +28,8 @@ export class PlayView {
   #thinking = null;
   #unanswered = null; // the position in which an agent did not move
   #isPaused = false; // the round is over and the user has not started the next one
-  #values = {};
   #areValuesWanted = false;
+  #analysis = null;
 
   constructor(app) {
     this.app = app;
@@ -99,7 +104,13 @@ export class PlayView {
   leave() {
     this.isShown = false;
     this.#thinking?.abort();
+    this.#analysis?.stop();
     this.board.skip();
+  }
+
+  /** The analysis of the page; its workers start when it is first used. */
+  get analysis() {
+    return (this.#analysis ??= sharedAnalysis(this.app));
   }
 
   /** The position on the board. The end of a round stays until the user starts the next one. */
@@ -159,10 +170,10 @@ export class PlayView {
   async #play(action, note) {
     const { board, line } = this;
     this.#thinking?.abort();
+    this.#analysis?.stopAnalysis();
     const turn = line.play(action);
     if (note) turn.note = note;
     const timeline = timelineOf(turn.before, action);
-    this.#values = {};
     this.#isPaused = turn.following !== turn.after;
     const moved = board.move(turn.before, timeline, turn.after, this.app.speed, this.players[turn.player] === "you");
     this.app.say(turnInWords(turn));
@@ -214,7 +225,6 @@ export class PlayView {
     do line.takeBack();
     while (hasYou && line.turns.length && this.players[line.game.player] !== "you");
     this.#isPaused = false;
-    this.#values = {};
     this.#saveAndList();
     this.app.say(`${t("play.taken_back")} ${statusOf(line.ruleset, line.game)}`);
     this.#next();
@@ -263,32 +273,27 @@ export class PlayView {
   toggleValues() {
     this.#areValuesWanted = !this.#areValuesWanted;
     this.valuesButton.setAttribute("aria-pressed", String(this.#areValuesWanted));
-    this.#values = {};
+    this.analysis.stopAnalysis();
+    this.#refresh();
     if (this.#areValuesWanted && this.isYours) this.#askValues();
-    else this.#refresh();
   }
 
-  async #askValues() {
+  #askValues() {
     const { game } = this.line;
-    const seen = new AbortController();
-    this.#thinking = seen;
-    const show = ({ actions }) => {
-      if (this.line.game !== game || !this.#areValuesWanted) return;
-      this.#values = actions;
+    let isSaid = false;
+    this.analysis.analyse(game, () => {
+      if (this.line.game !== game || !this.isYours || !this.#areValuesWanted) return;
       this.board.mark({ values: this.#badges() });
-    };
-    try {
-      show(await this.searches.ask("values", game, { milliseconds: 8000 }, { onProgress: show, signal: seen.signal }));
-      const known = Object.entries(this.#values).map(([action, { lower, upper }]) => `${turnText({ player: game.player, action: Number(action) })} ${lower === upper ? lower : t("study.between", { lower, upper })}`);
-      if (this.line.game === game) this.app.say(t("play.values_said", { values: known.join(", ") }));
-    } catch (error) {
-      if (!isAbort(error)) this.app.warn(error.message);
-    }
+      const { exact } = this.analysis.of(game);
+      if (isSaid || !(exact?.isExact || exact?.hasEnded)) return;
+      isSaid = true;
+      this.app.say(valuesInWords(game, this.analysis.bounds(game)));
+    }, VALUES);
   }
 
+  /** The values at the holes, if they are wanted. */
   #badges() {
-    const { game } = this.line;
-    return Object.fromEntries(Object.entries(this.#values).map(([action, { lower, upper }]) => [game.holeOf(Number(action)), lower === upper ? lower : "?"]));
+    return this.#areValuesWanted && this.isYours ? badgesOf(this.line.game, this.analysis.of(this.line.game)) : {};
   }
 
   lastTurn() {
@@ -312,7 +317,7 @@ export class PlayView {
   #refresh() {
     const { line } = this, game = this.shown;
     const legal = this.isYours ? game.legal.map((action) => game.holeOf(action)) : [];
-    this.board.show(game, { legal, last: this.#lastHoles(), values: this.isYours ? this.#badges() : {} });
+    this.board.show(game, { legal, last: this.#lastHoles(), values: this.#badges() });
     this.goOnButton.hidden = !this.#isPaused;
     this.status.textContent = this.#statusText();
     this.root.classList.toggle("over", line.isOver);

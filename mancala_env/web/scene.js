@@ -333,20 +333,25 @@ export function handShapes(layout, hole, seeds) {
 
 function badges(layout, values) {
   const numbers = Object.values(values).filter((value) => typeof value === "number");
-  const best = Math.max(...numbers);
+  const best = Math.max(...numbers), isOpen = Object.values(values).some(isEstimate);
   return Object.entries(values).flatMap(([hole, value]) => {
-    const isBest = value === best && numbers.length > 1;
-    return badge(layout, Number(hole), valueText(value), isBest ? "best" : "ink", isBest);
+    const isBest = value === best && numbers.length > 1 && !isOpen;
+    return badge(layout, Number(hole), valueText(value), isBest ? "best" : isEstimate(value) ? "faint" : "ink", isBest);
   });
 }
 
 function badge(layout, hole, text, role, isBest = false) {
-  const [x, y] = layout.value(hole), width = Math.max(38, text.length * m.word * m.letter + 14);
+  const [x, y] = layout.value(hole), width = Math.max(38, text.length * m.word * m.letter + (isEstimate(text) ? 24 : 14));
   return [
     box(x - width / 2, y - 14, width, 28, 14, { fill: "badge", stroke: role, line: isBest ? 3 : 1.2, name: "value" }),
     words(x, y + 6.5, text, m.word, role, { bold: isBest, name: "value" }),
   ];
 }
+
+/** The text of a badge that shows an estimate. */
+export const estimateText = (value) => `\u2248${valueText(value)}`;
+/** Whether a value of a badge is an estimate. */
+export const isEstimate = (value) => typeof value === "string" && value.startsWith("\u2248");
 
 /** Format a value: whole numbers with a sign, others with two decimals, words unchanged. */
 export function valueText(value) {

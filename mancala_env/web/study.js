@@ -3,7 +3,7 @@
 import { BoardView } from "./board.js";
 import { download, field, h, kept, select } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
-import { GameAnalysis } from "./game_analysis.js";
+import { sharedAnalysis } from "./game_analysis.js";
 import { drawGraph } from "./graph.js";
 import { endsOf, positionInWords, seedsText, timelineOf } from "./motion.js";
 import { readRecord, writeRecord } from "./record.js";
@@ -11,7 +11,8 @@ import { playerName, statusOf } from "./scene.js";
 import { SetUp } from "./set_up.js";
 import { t } from "./texts.js";
 import { legalText, turnInWords } from "./turn_words.js";
-import { boundsText, ValuesTable } from "./values_table.js";
+import { badgesOf } from "./values.js";
+import { valuesInWords, ValuesTable } from "./values_table.js";
 
 export class StudyView {
   #retry = null; // the mistake that the user is asked to improve
@@ -20,7 +21,7 @@ export class StudyView {
 
   constructor(app) {
     this.app = app;
-    this.analysis = new GameAnalysis(app);
+    this.analysis = sharedAnalysis(app);
     const place = h("div");
     const button = (name, act, label) => h("button", { type: "button", onclick: act, "aria-label": label, "data-does": name }, t(`study.${name}`));
     this.status = h("p", { class: "status unseen" });
@@ -216,10 +217,8 @@ export class StudyView {
   }
 
   sayValues() {
-    const { game } = this.line, { exact } = this.analysis.of(game);
-    if (!exact) return;
-    const said = Object.entries(exact.actions).map(([action, bounds]) => `${turnText({ player: game.player, action: Number(action) })} ${boundsText(bounds)}`);
-    this.app.say(t("play.values_said", { values: said.join(", ") }));
+    const said = valuesInWords(this.line.game, this.analysis.bounds(this.line.game));
+    if (said) this.app.say(said);
   }
 
   sayBest() {
@@ -253,10 +252,7 @@ export class StudyView {
     const { line } = this, { game } = line;
     if (this.board.isMoving) return;
     const legal = game.legal.map((action) => game.holeOf(action));
-    const bounds = this.analysis.bounds(game);
-    const values = {};
-    if (this.#areValuesShown && !this.#retry)
-      for (const action of game.legal) if (bounds[action]) values[game.holeOf(action)] = bounds[action].lower === bounds[action].upper ? bounds[action].lower : "?";
+    const values = this.#areValuesShown && !this.#retry ? badgesOf(game, this.analysis.of(game)) : {};
     const last = line.lastTurn && line.lastTurn.after === game ? endsOf(timelineOf(line.lastTurn.before, line.lastTurn.action)) : [];
     this.board.show(game, { legal, last, values });
     this.status.textContent = statusOf(game.ruleset, game);

@@ -1,4 +1,10 @@
-/** What is known of positions' values: bounds from proofs and books, the best actions, the final lead, and what a turn loses. */
+/**
+ * What is known of positions' values: bounds from proofs and books, the best actions, final leads, and what a turn loses.
+ *
+ * The page shows final leads everywhere: of the player to move at holes and in tables, of South in the graph.
+ */
+
+import { estimateText } from "./scene.js";
 
 /** Combine new values with bounds that another solver proved before: the tighter bound of each. */
 export function narrowed(found, before) {
@@ -23,7 +29,31 @@ export function bestOf(game, bounds) {
   return all.every(([, { upper }]) => upper <= most) ? all.filter(([, { lower }]) => lower === most).map(([action]) => Number(action)) : [];
 }
 
-/** Bounds of South's final lead from the values known for a position, {lower, upper}; null if none are known. */
+/** The lead in stores of the player to move. Solver and book count stores from zero: a value plus this lead is the final lead. */
+export function storedLead({ stores: [south, north], player }) {
+  return player === 0 ? south - north : north - south;
+}
+
+/** Bounds of the final lead of the player to move after each action, from bounds of the actions' values. */
+export function finalLeads(game, bounds) {
+  const stored = storedLead(game);
+  return Object.fromEntries(Object.entries(bounds).map(([action, { lower, upper }]) => [action, { lower: lower + stored, upper: upper + stored }]));
+}
+
+/** What the board shows at the holes of a position: final leads of the player to move, with estimates of a search marked until they are proved. */
+export function badgesOf(game, known) {
+  const leads = finalLeads(game, boundsOf(known)), stored = storedLead(game), badges = {};
+  for (const action of game.legal) {
+    const { lower = -Infinity, upper = Infinity } = leads[action] ?? {};
+    const guess = known.search?.values[action];
+    if (lower === upper) badges[game.holeOf(action)] = lower;
+    else if (guess !== undefined) badges[game.holeOf(action)] = estimateText(Math.min(upper, Math.max(lower, Math.round(guess + stored))));
+  }
+  return badges;
+}
+
+/** Bounds of South's final lead from the values known for a position, {lower, upper}, and an `estimate` while they are open;
+ * null if no bounds are known. */
 export function leadOf(game, known) {
   const [south, north] = game.isOver ? game.counts : game.stores;
   if (game.isOver) return { lower: south - north, upper: south - north };
@@ -34,7 +64,11 @@ export function leadOf(game, known) {
   else return null;
   const sign = game.player === 0 ? 1 : -1;
   const ends = [south - north + sign * lower, south - north + sign * upper];
-  return { lower: Math.min(...ends), upper: Math.max(...ends) };
+  const lead = { lower: Math.min(...ends), upper: Math.max(...ends) };
+  const guesses = Object.values(known.search?.values ?? {});
+  if (lead.lower < lead.upper && guesses.length === game.legal.length)
+    lead.estimate = Math.min(lead.upper, Math.max(lead.lower, south - north + sign * Math.max(...guesses)));
+  return lead;
 }
 
 /** Seeds that a turn loses compared with the best one; undefined if not known. */

@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { turnText } from "./game.js";
 import { statusOf, valueText } from "./scene.js";
 import { t } from "./texts.js";
-import { bestOf, boundsOf } from "./values.js";
+import { bestOf, boundsOf, finalLeads, storedLead } from "./values.js";
 
 const COLUMNS = ["exact", "book", "search", "mcts", "network"];
 
@@ -13,6 +13,13 @@ export function boundsText(bounds) {
   if (!bounds) return "\u2026";
   const { lower, upper } = bounds;
   return lower === upper ? valueText(lower) : t("study.between", { lower: valueText(lower), upper: valueText(upper) });
+}
+
+/** The final leads of the player to move in words, from bounds of the actions' values; "" if none are known. */
+export function valuesInWords(game, bounds) {
+  const leads = Object.entries(finalLeads(game, bounds));
+  const values = leads.map(([action, lead]) => `${turnText({ player: game.player, action: Number(action) })} ${boundsText(lead)}`);
+  return values.length ? t("play.values_said", { values: values.join(", ") }) : "";
 }
 
 export class ValuesTable {
@@ -35,13 +42,13 @@ export class ValuesTable {
       this.note.textContent = t("study.hidden");
       return;
     }
-    const bounds = boundsOf(known), best = bestOf(game, bounds);
+    const bounds = finalLeads(game, boundsOf(known)), best = bestOf(game, bounds), stored = storedLead(game);
     const columns = COLUMNS.filter((name) => name === "exact" || known[name]?.values && Object.keys(known[name].values).length);
     this.columnsNote.hidden = columns.length === 1;
     const cell = (name, action) => {
       if (name === "exact") return h("td", { class: bounds[action]?.lower === bounds[action]?.upper ? null : "open" }, boundsText(bounds[action]));
-      const value = known[name].values[action];
-      return h("td", {}, value === undefined ? "" : valueText(Math.round(value * 100) / 100));
+      const value = known[name].values[action] + (name === "mcts" ? 0 : stored);
+      return h("td", {}, Number.isNaN(value) ? "" : valueText(Math.round(value * 100) / 100));
     };
     const rows = game.legal.map((action) => h("tr", { class: best.includes(action) ? "best" : null },
       h("td", {}, h("button", { type: "button", onclick: () => this.press(action), "data-action": action }, turnText({ player: game.player, action }))),

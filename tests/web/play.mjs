@@ -39,6 +39,7 @@ const newStore = () => Object.create({
 const { useTexts, t } = await at("texts.js");
 useTexts(JSON.parse(read("texts/en.json")));
 const { kept } = await at("dom.js");
+const { Book } = await at("book.js");
 const { Engine } = await at("engine.js");
 const { GameLine, MATCH, turnText } = await at("game.js");
 const { seedsText } = await at("motion.js");
@@ -193,22 +194,34 @@ test("values are shown where they are wanted, and forgotten after a turn", async
   assert.equal(button(view, "values").getAttribute("aria-pressed"), "false");
   view.toggleValues();
   assert.equal(button(view, "values").getAttribute("aria-pressed"), "true");
-  const [{ task, options, listening }] = asked;
-  assert.deepEqual([task, options], ["values", { milliseconds: 8000 }]);
-  listening.onProgress({ actions: { 1: { lower: -4, upper: 2 }, 5: { lower: -9, upper: -9 } } });
-  assert.deepEqual(badges(view).sort(), ["-9", "?"]);
-  asked[0].resolve({ actions: { 1: { lower: -1, upper: -1 }, 5: { lower: -9, upper: -9 } } });
+  assert.deepEqual(asked.map(({ task, options }) => [task, options]), [["book", {}], ["values", { milliseconds: 8000 }], ["minimax", { milliseconds: 1500 }]]);
+  const [, exact, search] = asked;
+  search.listening.onProgress({ depth: 2, values: { 1: 3, 5: -7 } }); // final leads: North's store is one seed ahead
+  assert.deepEqual(badges(view).sort(), ["≈+2", "≈-8"].sort());
+  assert.ok(view.board.holes.children.some((one) => one.getAttribute("aria-label").includes(t("hole.estimate", { value: "+2" }))));
+  const shape = view.board.overlay.children.find((one) => one.textContent === "≈+2");
+  assert.equal(shape.getAttribute("fill"), "var(--m-faint)");
+  exact.listening.onProgress({ actions: { 1: { lower: -4, upper: 2 }, 5: { lower: -9, upper: -9 } } });
+  assert.deepEqual(badges(view).sort(), ["-10", "≈+1"].sort()); // the estimate lies within what is proved
+  exact.resolve({ actions: { 1: { lower: -1, upper: -1 }, 5: { lower: -9, upper: -9 } }, isExact: true, hasEnded: true });
   await soon();
-  assert.deepEqual(badges(view).sort(), ["-1", "-9"]);
-  assert.ok(app.said.at(-1).includes("S2 -1") && app.said.at(-1).includes("S6 -9"));
+  assert.deepEqual(badges(view).sort(), ["-10", "-2"]);
+  assert.ok(app.said.at(-1).includes("S2 -2") && app.said.at(-1).includes("S6 -10"));
   view.toggleValues();
   assert.deepEqual(badges(view), []);
   view.toggleValues();
-  assert.equal(asked.length, 2);
-  view.toggleValues();
-  asked[1].listening.onProgress({ actions: { 1: { lower: 0, upper: 0 } } }); // no longer wanted
+  assert.deepEqual([badges(view).sort(), asked.filter(({ task }) => task === "values").length], [["-10", "-2"], 1]); // proved values are kept
+  view.sow(1);
+  await soon();
   assert.deepEqual(badges(view), []);
-  asked[1].reject(new Error("wrong"));
+  view.takeBack();
+  assert.deepEqual(badges(view).sort(), ["-10", "-2"]);
+  view.begin(new GameLine(engine.newGame("leyla")), ["you", "you"]);
+  const [question] = asked.filter(({ task }) => task === "values").slice(-1);
+  view.toggleValues();
+  assert.equal(question.listening.signal.aborted, true);
+  view.toggleValues();
+  asked.findLast(({ task }) => task === "values").reject(new Error("wrong"));
   await soon();
   assert.deepEqual(app.warned, ["wrong"]);
 });
@@ -606,29 +619,32 @@ test("each search of a position is asked once, and the quick ones one after the 
   view.sow(1); // the positions before the current one are solved more quickly
   await soon();
   assert.deepEqual(tasks(), [book, exact, search]);
+  app.analysis = null; // a new page
   const other = studied({ line: view.line });
+  assert.deepEqual([asked.at(-1).game.text, ...tasks().at(-1)], [LATE, ...book]); // the book first, then the solver
+  await answer("book", { values: {}, line: [] });
   assert.deepEqual([asked.at(-1).game.text, ...tasks().at(-1)], [LATE, "values", { milliseconds: 4000 }]);
   other.leave();
 });
 
 test("values are in a table, open ones with their bounds, and in columns that have some", async () => {
   const view = studied({ game: engine.fromText(LATE) });
-  const rows = () => view.valuesTable.children[1].children.map((row) => row.children.map(({ textContent }) => textContent));
-  const columns = () => view.valuesTable.children[0].children[0].children.map(({ textContent }) => textContent);
+  const rows = () => view.values.table.children[1].children.map((row) => row.children.map(({ textContent }) => textContent));
+  const columns = () => view.values.table.children[0].children[0].children.map(({ textContent }) => textContent);
   const exactly = (value) => ({ lower: value, upper: value });
   assert.deepEqual([rows(), columns().length], [[["S2", "…"], ["S6", "…"]], 2]);
   asked[0].resolve({ values: {}, line: [] });
   asked[1].listening.onProgress({ lower: -4, upper: 2, nodes: 7, actions: { 1: { lower: -4, upper: 2 }, 5: exactly(-9) } });
   await soon();
-  assert.deepEqual(rows(), [["S2", t("study.between", { lower: "-4", upper: "+2" })], ["S6", "-9"]]);
-  assert.deepEqual([view.note.textContent, columns().length, badges(view).sort()], [t("study.proving", { nodes: "7" }), 2, ["-9", "?"]]);
+  assert.deepEqual(rows(), [["S2", t("study.between", { lower: "-5", upper: "+1" })], ["S6", "-10"]]);
+  assert.deepEqual([view.values.note.textContent, columns().length, badges(view).sort()], [t("study.proving", { nodes: "7" }), 2, ["-10"]]);
   asked[2].resolve({ depth: 3, values: { 1: -1.504 } });
   await soon();
-  assert.deepEqual([rows(), columns()[2]], [[["S2", t("study.between", { lower: "-4", upper: "+2" }), "-1.50"], ["S6", "-9", ""]], t("study.column.search", { depth: 3 })]);
+  assert.deepEqual([rows(), columns()[2]], [[["S2", t("study.between", { lower: "-5", upper: "+1" }), "-2.50"], ["S6", "-10", ""]], t("study.column.search", { depth: 3 })]);
   asked[1].resolve({ lower: -1, upper: -1, nodes: 9, isExact: true, hasEnded: true, actions: { 1: exactly(-1), 5: exactly(-9) } });
   await soon();
-  assert.deepEqual([rows().map(([, exact]) => exact), view.note.textContent], [["-1", "-9"], t("study.all_exact")]);
-  assert.deepEqual(view.valuesTable.children[1].children.map((row) => row.getAttribute("class")), ["best", null]);
+  assert.deepEqual([rows().map(([, exact]) => exact), view.values.note.textContent], [["-2", "-10"], t("study.all_exact")]);
+  assert.deepEqual(view.values.table.children[1].children.map((row) => row.getAttribute("class")), ["best", null]);
 });
 
 test("the slider walks from the start to the last turn", () => {
@@ -698,11 +714,15 @@ test("the games of a file are offered by the names of their players", () => {
   assert.equal(view.gamesPlace.hidden, true);
 });
 
-/** Answer the questions for exact values, until there are no more. */
+/** Answer the questions for exact values, until there are no more. The opening book is empty. */
 async function proveAll() {
   const solver = engine.solver("layli_goobalay", { megabytes: 1 }), answered = new Set();
-  for (let one; (one = asked.find((each) => each.task === "values" && !answered.has(each))); await soon()) {
+  for (let one; (one = asked.find((each) => ["book", "values"].includes(each.task) && !answered.has(each))); await soon()) {
     answered.add(one);
+    if (one.task === "book") {
+      one.resolve({ values: {}, line: [] });
+      continue;
+    }
     const study = solver.study(one.game);
     study.goOn(Infinity);
     const { lower, upper, bounds } = study.result;
@@ -732,18 +752,18 @@ test("turns that lose seeds are asked again, and the others are not", async () =
   const ask = t("study.retry_ask", { player: ["South", "North"][mistake.player], turn: turnText(line.turns[mistake.at]), seeds: seedsText(mistake.seeds) });
   assert.deepEqual([view.line.at, view.verdict.textContent], [mistake.at, ask]);
   const { game } = view.line, turn = (action) => turnText({ player: game.player, action });
-  assert.deepEqual([view.valuesTable.hidden, badges(view), view.note.textContent], [true, [], t("study.hidden")]);
+  assert.deepEqual([view.values.table.hidden, badges(view), view.values.note.textContent], [true, [], t("study.hidden")]);
   const wrong = line.turns[mistake.at].action, right = game.legal.find((action) => !worse.has(action));
   view.sow(wrong);
   assert.equal(view.verdict.textContent, t("study.retry_wrong", { turn: turn(wrong), seeds: seedsText(mistake.seeds) }));
-  assert.deepEqual([view.line.at, view.valuesTable.hidden], [mistake.at, true]);
+  assert.deepEqual([view.line.at, view.values.table.hidden], [mistake.at, true]);
   view.sow(right);
   assert.equal(view.verdict.textContent, t("study.retry_right", { turn: turn(right) }));
-  assert.deepEqual([view.line.at, view.valuesTable.hidden, app.said.at(-1)], [mistake.at, false, view.verdict.textContent]);
+  assert.deepEqual([view.line.at, view.values.table.hidden, app.said.at(-1)], [mistake.at, false, view.verdict.textContent]);
   view.retry();
-  assert.equal(view.valuesTable.hidden, true);
+  assert.equal(view.values.table.hidden, true);
   view.begin(new GameLine(engine.fromText(LATE))); // another game is not asked about
-  assert.deepEqual([view.verdict.textContent, view.valuesTable.hidden], ["", false]);
+  assert.deepEqual([view.verdict.textContent, view.values.table.hidden], ["", false]);
   view.sow(1);
   await soon();
   assert.equal(view.line.at, 1);
@@ -770,4 +790,24 @@ test("Study shows the same game when it is entered again, and explains columns t
   asked.findLast(({ task }) => task === "minimax").resolve({ depth: 3, nodes: 5, values: { 1: -2, 5: -10 } });
   await soon();
   assert.equal(view.values.columnsNote.hidden, false);
+});
+
+test("the opening book grades the first turns of a game before the solver is asked", async () => {
+  const line = new GameLine(engine.newGame("layli_goobalay"));
+  for (const action of [0, 5, 0, 5]) line.play(action);
+  const view = studied({ line });
+  const book = new Book(line.start, JSON.parse(read("books.json")).layli_goobalay);
+  const grades = (task) => asked.filter((one) => one.task === task && line.turns.some(({ before }) => before.text === one.game.text));
+  assert.equal(grades("values").length, 0);
+  for (const { before } of line.turns) {
+    const question = grades("book").find(({ game }) => game.text === before.text);
+    question.resolve({ values: book.values(before), line: [] });
+    await soon();
+  }
+  const chips = view.turns.children.map(({ textContent }) => textContent);
+  assert.ok(Object.keys(book.values(line.first)).length === 6);
+  const values = book.values(line.first), lost = Math.max(...Object.values(values)) - values[0];
+  assert.ok(lost > 10);
+  assert.equal(chips[0], `S1 −${lost}`);
+  assert.ok(grades("values").every(({ game }) => game.text !== line.first.text));
 });

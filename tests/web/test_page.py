@@ -426,6 +426,28 @@ def test_the_opening_book_is_explored(open_page: Open) -> None:
     expect(status(page)).to_have_text("North to move")
 
 
+def test_the_opening_book_grades_a_loaded_game(open_page: Open) -> None:
+    page = open_page("#study")
+    drop(page, "game.txt", b'[Ruleset "layli_goobalay"]\n\n1. S1 N6 S1 N6\n')
+    first = page.locator(".study .turns button").first
+    expect(first).to_have_text(re.compile(r"S1 −\d+"), timeout=8_000)
+    expect(first).to_have_class(re.compile("lost-much"))
+
+
+def test_values_are_final_leads_in_every_view(open_page: Open) -> None:
+    for view in ("play", "study"):
+        page = open_page(f"#{view}/{LATE.replace(' ', '+')}")
+        if view == "play":
+            page.keyboard.press("v")
+        else:
+            rows = page.locator(".values tbody tr")
+            expect(rows.first).to_contain_text(re.compile(r"S2\s*-2"))
+            expect(rows.last).to_contain_text(re.compile(r"S6\s*-10"))
+        badges = page.locator(f".{view} text[data-name=value]")
+        expect(badges.filter(has_text=re.compile("^-2$"))).to_have_count(1)
+        expect(badges.filter(has_text=re.compile("^-10$"))).to_have_count(1)
+
+
 def test_a_position_is_set_up_by_hand(open_page: Open) -> None:
     page = open_page(f"#study/{LATE.replace(' ', '+')}")
     page.get_by_text("Set up a position").click()

@@ -530,6 +530,14 @@ test("a lead is South's at the end, whoever is to move", () => {
   assert.equal(leadOf(game(0, { legal: [] }), {}), null);
 });
 
+test("a lead has an estimate until it is proved", () => {
+  const game = { player: 1, stores: [10, 7], legal: [0, 1] };
+  const exact = (lower, upper) => ({ lower, upper, actions: { 0: { lower, upper }, 1: exactly(-9) } });
+  assert.deepEqual(leadOf(game, { exact: exact(-2, 8), search: { values: { 0: 4, 1: -8 } } }), { lower: -5, upper: 5, estimate: -1 });
+  assert.deepEqual(leadOf(game, { exact: exact(-2, 8), search: { values: { 0: 40, 1: -8 } } }), { lower: -5, upper: 5, estimate: -5 });
+  assert.deepEqual(leadOf(game, { exact: exact(2, 2), search: { values: { 0: 4, 1: -8 } } }), exactly(1));
+});
+
 test("a turn is graded when all moves of its position are known", () => {
   const turn = { action: 1, before: { legal: [0, 1, 2] } };
   assert.equal(lostBy(turn, { 0: exactly(5), 1: exactly(2), 2: exactly(-7) }), 3);
