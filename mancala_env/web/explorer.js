@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { turnText } from "./game.js";
 import { playerName } from "./scene.js";
 import { t } from "./texts.js";
-import { bestOf } from "./values.js";
+import { bestOf, finalLeads } from "./values.js";
 import { boundsText } from "./values_table.js";
 
 const LEVELS = 4; // of the tree that are shown; "Back" leads to earlier ones
@@ -49,7 +49,7 @@ export class Explorer {
   /** The moves in a position of the game: their values, and which of them was played. */
   #level(line, at) {
     const game = at ? line.turns[at - 1].following : line.first;
-    const bounds = this.analysis.bounds(game), best = bestOf(game, bounds);
+    const bounds = finalLeads(game, this.analysis.bounds(game)), best = bestOf(game, bounds);
     const played = at < line.at ? line.turns[at].action : null;
     const moves = game.legal.map((action) => ({ action, turn: turnText({ player: game.player, action }), value: boundsText(bounds[action]), isBest: best.includes(action), isPlayed: action === played }));
     const turns = line.turns.slice(0, at).map(turnText).join(" ");
@@ -74,7 +74,7 @@ export class Explorer {
   async #ask(line, from) {
     for (let at = from; at < line.at; at++) {
       const game = at ? line.turns[at - 1].following : line.first;
-      if (await this.analysis.askBook(game)) this.show(line);
+      if ((await this.analysis.lookUp(game)) && this.line === line) this.show(line);
     }
   }
 }

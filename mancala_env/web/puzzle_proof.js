@@ -2,7 +2,7 @@
 
 import { Searches } from "./searches.js";
 import { t } from "./texts.js";
-import { bestOf } from "./values.js";
+import { bestOf, finalLeads } from "./values.js";
 
 const MOST_TURNS = 8; // of the line
 const MILLISECONDS = 60_000; // for the values of one position
@@ -33,10 +33,10 @@ export class BestLine {
   }
 }
 
-/** Whether the solver's values are those of the puzzle, in words. */
-export function checkText({ actions, nodes, isExact }, values) {
-  const number = nodes.toLocaleString(document.documentElement.lang);
-  const differs = Object.entries(values).some(([action, value]) => value < actions[action].lower || value > actions[action].upper);
-  if (differs) return t("puzzles.check_wrong", { nodes: number });
-  return t(isExact ? "puzzles.check_right" : "puzzles.check_open", { nodes: number, values: Object.keys(values).length });
+/** Whether the solver's values are the final leads of a puzzle, in words. */
+export function checkText(game, { actions, nodes, isExact }, leads) {
+  const found = finalLeads(game, actions), number = nodes.toLocaleString(document.documentElement.lang);
+  const isOther = Object.entries(leads).some(([action, lead]) => lead < found[action].lower || lead > found[action].upper);
+  if (isOther) return t("puzzles.check_wrong", { nodes: number });
+  return t(isExact ? "puzzles.check_right" : "puzzles.check_open", { nodes: number, values: Object.keys(leads).length });
 }

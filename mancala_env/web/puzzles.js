@@ -10,13 +10,14 @@ import { playerName, valueText } from "./scene.js";
 import { isAbort } from "./searches.js";
 import { t } from "./texts.js";
 import { legalText } from "./turn_words.js";
+import { storedLead } from "./values.js";
 
 const today = () => dayOf(new Date());
 
 export class PuzzlesView {
   #set = null;
   #puzzle = null;
-  #values = {}; // of the legal actions
+  #values = {}; // final leads of the player to move after each legal action
   #isAnswered = false;
   #isDaily = false;
   #shows = 0; // counts positions shown, to stop what belongs to an earlier one
@@ -114,7 +115,8 @@ export class PuzzlesView {
     this.gradeChoice.value = String(this.grade);
     this.#isDaily = puzzle === this.#set.ofDay(today(), this.grade);
     this.start = this.app.engine.fromText(puzzle.text);
-    this.#values = Object.fromEntries(this.start.legal.map((action, n) => [action, puzzle.values[n]]));
+    const stored = storedLead(this.start);
+    this.#values = Object.fromEntries(this.start.legal.map((action, n) => [action, puzzle.values[n] + stored]));
     kept.write("puzzle", { ruleset: this.ruleset, grade: this.grade });
     this.app.addressText(`puzzles/${this.ruleset}/${puzzle.number}`);
     this.#show();
@@ -123,7 +125,7 @@ export class PuzzlesView {
 
   /** The best action. */
   get best() {
-    return Number(Object.keys(this.#values).find((action) => this.#values[action] === Math.max(...this.#puzzle.values)));
+    return this.start.legal[this.#puzzle.values.indexOf(Math.max(...this.#puzzle.values))];
   }
 
   /** Show the puzzle before an answer. */
@@ -240,9 +242,8 @@ export class PuzzlesView {
 
   /** What the best line leads to. */
   #lineText(end, turns) {
-    const { player } = this.start, [south, north] = end.isOver ? end.counts : end.stores;
-    const lead = player === 0 ? south - north : north - south;
-    const said = t(end.isOver ? "puzzles.line_over" : "puzzles.line_open", { turns: turns.length, player: playerName(player), lead: valueText(lead), value: valueText(this.#values[this.best]) });
+    const values = { turns: turns.length, player: playerName(this.start.player), lead: valueText(this.#values[this.best]) };
+    const said = t(end.isOver ? "puzzles.line_over" : "puzzles.line_open", values);
     this.app.say(said);
     return said;
   }
@@ -257,7 +258,7 @@ export class PuzzlesView {
         if (show === this.#shows) this.proved.textContent = t("study.proving", { nodes: nodes.toLocaleString(document.documentElement.lang) });
       });
       if (show !== this.#shows) return;
-      this.proved.textContent = checkText(found, this.#values);
+      this.proved.textContent = checkText(start, found, this.#values);
       this.app.say(this.proved.textContent);
     } catch (error) {
       if (!isAbort(error) && show === this.#shows) this.app.warn(error.message);

@@ -2,6 +2,7 @@
 
 import { BoardView } from "./board.js";
 import { download, field, h, kept, select } from "./dom.js";
+import { Explorer } from "./explorer.js";
 import { GameLine, turnText } from "./game.js";
 import { sharedAnalysis } from "./game_analysis.js";
 import { drawGraph } from "./graph.js";
@@ -32,6 +33,7 @@ export class StudyView {
     this.turns = h("ol", { class: "turns", "aria-label": t("play.turns") });
     this.verdict = h("p", { class: "verdict" });
     this.gamesPlace = h("section", { class: "card", hidden: true });
+    this.explorer = new Explorer({ analysis: this.analysis, follow: (at, action) => this.#follow(at, action), restart: () => this.commands.new_game() });
     this.setUp = new SetUp(app, (game) => this.begin(new GameLine(game)));
     this.root = h("div", { class: "view study" },
       h("h1", { class: "unseen" }, t("nav.study")),
@@ -51,6 +53,7 @@ export class StudyView {
       h("aside", { class: "panel" },
         this.gamesPlace,
         this.values.element,
+        this.explorer.element,
         h("section", { class: "card" }, h("h2", {}, t("study.position")),
           h("form", { onsubmit: (event) => { event.preventDefault(); this.read(); } },
             field(t("study.text"), this.text),
@@ -199,6 +202,12 @@ export class StudyView {
     this.app.say(`${this.line.lastTurn ? t("study.after", { turn: turnText(this.line.lastTurn), number: this.line.at }) : t("study.at_start")} ${statusOf(this.line.ruleset, this.line.game)}`);
   }
 
+  /** Go to a place of the game and play an action there; null plays none. */
+  #follow(at, action) {
+    this.goTo(at);
+    if (action !== null) this.#tryAction(action);
+  }
+
   takeBack() {
     if (this.line.at === 0) return this.app.say(t("play.nothing_to_take_back"));
     this.goTo(this.line.at - 1);
@@ -257,6 +266,7 @@ export class StudyView {
     this.board.show(game, { legal, last, values });
     this.status.textContent = statusOf(game.ruleset, game);
     this.values.draw(game, this.analysis.of(game), Boolean(this.#retry));
+    this.explorer.show(line, Boolean(this.#retry));
     this.#drawGraph();
   }
 
