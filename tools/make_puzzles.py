@@ -23,13 +23,13 @@ from mancala_env import agents
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.exact import ILLEGAL, Solver
-from mancala_env.solver.position_sets import positions
+from mancala_env.solver.position_sets import PHASES, positions
 
 FOLDER = Path(mancala_env.web.__file__).parent / "puzzles"
 MIN_GAP = 4
 """Fewest seeds by which the best action of a puzzle leads the second best."""
 MIN_ACTIONS = 3
-MOST_NODES = 400_000
+MOST_NODES = 150_000
 """Most nodes of the solver for the values of one puzzle."""
 AGENTS = ("greedy", "minimax:2", "minimax:4", "trained")
 """The agents that try each puzzle."""
@@ -41,6 +41,8 @@ TAGS = {"own": "o", "ransom": "r", "capture": "c", "only": "m", "trap": "t"}
 _TRIES = 5
 _MOST_TURNS_AFTER = 6
 _PER_POSITION = 3
+_MOST_CANDIDATES = 360
+_FIRST_PHASE = PHASES.index("middle")
 _SEED = 1
 
 
@@ -88,12 +90,12 @@ def candidates(ruleset: Ruleset, solver: Solver) -> Iterator[Candidate]:
     """Yield the solved positions that are puzzles, and puzzles a few turns after solved positions."""
     solved = positions(ruleset)
     rng = np.random.default_rng(_SEED)
-    order = rng.permutation(len(solved))
+    # Positions of the first phases take too long in a browser.
+    order = rng.permutation(np.flatnonzero(solved.phase >= _FIRST_PHASE))
     for n in order:
         legal = np.flatnonzero(solved.action_values[n] != ILLEGAL)
         if not is_puzzle({int(a): int(solved.action_values[n, a]) for a in legal}):
             continue
-        # The positions of the first phases take too long in a browser.
         position = Position.from_games(ruleset, solved.games, n)
         values = solver.action_values_within(position, MOST_NODES)
         if values is not None:
@@ -164,6 +166,8 @@ def make(ruleset: Ruleset, per_grade: int) -> list[Puzzle]:
     found: dict[str, Candidate] = {}
     for position, values in candidates(ruleset, solver):
         found.setdefault(position.to_text(), (position, values))
+        if len(found) == _MOST_CANDIDATES:
+            break
     games = np.concatenate([position.games for position, _ in found.values()])
     best = np.array([max(values, key=values.__getitem__) for _, values in found.values()])
     ahead = lookaheads(ruleset, games, best)

@@ -34,7 +34,7 @@ export class PuzzlesView {
     this.rulesetChoice = select(RULESETS.map((name) => [name, app.engine.ruleset(name).title]), this.ruleset, (name) => this.#choose(name, this.grade));
     this.gradeChoice = select([0, ...GRADES].map((grade) => [String(grade), t(`puzzles.grade.${grade}`)]), String(this.grade), (grade) => this.#choose(this.ruleset, Number(grade)));
     this.title = h("h2", { tabindex: "-1" });
-    this.about = h("p", {}, h("small", {}));
+    this.about = h("p", { class: "about" }, h("small", {}));
     this.task = h("p", { class: "task" });
     this.told = h("p", { class: "told" });
     this.line = h("ol", { class: "turns", "aria-label": t("puzzles.line"), hidden: true });
@@ -42,16 +42,19 @@ export class PuzzlesView {
     this.progress = h("p", {});
     this.root = h("div", { class: "view learn puzzles" },
       h("section", { class: "table", "aria-label": t("board.label") }, place),
-      h("section", { class: "card lesson" },
+      h("section", { class: "panel" },
         h("h1", { class: "unseen" }, t("nav.puzzles")),
-        this.title, this.about, this.task, this.told, this.line,
-        h("div", { class: "row" },
-          button("next", () => this.next(), "main"), button("again", () => this.#show()), button("solution", () => this.solve())),
-        h("div", { class: "row" },
-          button("why", () => this.why()), button("check", () => this.check()), button("study", () => this.study())),
-        this.proved,
-        h("div", { class: "row choice" }, field(t("puzzles.ruleset"), this.rulesetChoice), field(t("puzzles.grade"), this.gradeChoice), button("today", () => this.#today())),
-        this.progress));
+        h("div", { class: "card lesson" }, this.title, this.task),
+        h("div", { class: "card" },
+          this.told,
+          h("div", { class: "row" },
+            button("next", () => this.next(), "main"), button("again", () => this.#show()), button("solution", () => this.solve()),
+            button("why", () => this.why()), button("check", () => this.check()), button("study", () => this.study())),
+          this.line, this.proved, this.about),
+        h("div", { class: "card choice" },
+          field(t("puzzles.ruleset"), this.rulesetChoice),
+          h("div", { class: "row" }, field(t("puzzles.grade"), this.gradeChoice), button("today", () => this.#today())),
+          this.progress)));
     this.board = new BoardView(place, { onHole: (hole) => this.press(hole) });
     this.commands = {
       sow: (action) => this.sow(action),
