@@ -5,17 +5,25 @@
  *
  *     #study/leyla+4,4,4,4,4,4/4,4,4,4,4,4+0-0+S
  *
- * The rule options (dials) of a custom ruleset follow the position: `;row_width=4;seeds_per_hole=3`.
+ * The rule options (dials) of a custom ruleset follow the position: `;row_width=4;seeds_per_hole=3`. A game is its start
+ * and its turns: `;turns=S1.N3.S2;rounds=match`.
  */
 
-/** @returns {{view: string, rest: string, dials: object | null}} */
+const GAME = /^(turns|rounds)=/;
+
+/** @returns {{view: string, rest: string, dials: object | null, turns?: string[], rounds?: string}} */
 export function readAddress(fragment) {
   const [view = "", ...parts] = decoded(fragment.replace(/^#/, "")).split("/");
-  const [rest, ...dials] = parts.join("/").split(";");
+  const [rest, ...options] = parts.join("/").split(";").map((part) => part.replaceAll("+", " ").trim());
+  const dials = options.filter((option) => !GAME.test(option)).map(readDial);
+  const game = options.filter((option) => GAME.test(option)).map((option) => option.split("="));
+  const { turns, rounds } = Object.fromEntries(game);
   return {
     view,
-    rest: rest.replaceAll("+", " ").trim(),
-    dials: dials.length ? Object.fromEntries(dials.map((dial) => readDial(dial.replaceAll("+", " ").trim()))) : null,
+    rest,
+    dials: dials.length ? Object.fromEntries(dials) : null,
+    ...(turns && { turns: turns.split(".") }),
+    ...(rounds && { rounds }),
   };
 }
 
@@ -27,10 +35,14 @@ function decoded(text) {
   }
 }
 
-/** Write the address of a position. @param {string} view @param {import("./engine.js").Game} game @param {boolean} isOwn */
-export function addressOf(view, game, isOwn) {
+/** Write the address of a position, or of a game that starts there.
+ * @param {string} view @param {import("./engine.js").Game} game @param {boolean} isOwn  Whether its ruleset is a custom one.
+ * @param {{turns?: string[], rounds?: number | "match"}} [played]
+ */
+export function addressOf(view, game, isOwn, { turns = [], rounds = 1 } = {}) {
   const dials = isOwn ? game.engine.dials.map(({ name }) => `;${writeDial(name, game.ruleset.dials[name])}`).join("") : "";
-  return `#${view}/${game.text.replaceAll(" ", "+")}${dials}`;
+  const played = `${turns.length ? `;turns=${turns.join(".")}` : ""}${rounds === 1 ? "" : `;rounds=${rounds}`}`;
+  return `#${view}/${game.text.replaceAll(" ", "+")}${dials}${played}`;
 }
 
 /** Write a rule option as text: captures_last=yes. */

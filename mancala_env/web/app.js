@@ -7,10 +7,11 @@ import { KEYS, listen } from "./keys.js";
 import { LearnView } from "./learn.js";
 import { PlayView } from "./play.js";
 import { PuzzlesView } from "./puzzles.js";
-import { rulesetOf } from "./record.js";
 import { Served } from "./served.js";
+import { lineOf } from "./share.js";
 import { StudyView } from "./study.js";
 import { LANGUAGES, loadTexts, t } from "./texts.js";
+import { Toasts } from "./toasts.js";
 
 /** Seconds that a seed takes to fall, and most seconds that the animation of a turn takes. */
 const SPEEDS = { off: [0, 0], slow: [0.3, 40], normal: [0.1, 10], fast: [0.05, 6] };
@@ -34,8 +35,8 @@ class App {
     this.languages = languages;
     this.served = served;
     this.live = h("p", { class: "unseen", "aria-live": "polite", role: "status" });
-    this.notice = h("p", { class: "notice", role: "alert" });
-    this.news = h("p", { class: "notice news" });
+    this.toasts = new Toasts();
+    ({ notice: this.notice, news: this.news } = this.toasts);
     this.main = h("main", { id: "main", tabindex: "-1" });
     this.links = Object.fromEntries(Object.keys(VIEWS).map((view) => [view, h("a", { href: `#${view}` }, t(`nav.${view}`))]));
     document.title = t("app.title");
@@ -46,10 +47,9 @@ class App {
         h("nav", { "aria-label": t("nav.label") }, Object.values(this.links)),
         h("button", { class: "quiet", type: "button", onclick: () => this.#settingsDialog() }, t("settings.open")),
         h("button", { class: "quiet wide-only", type: "button", onclick: () => this.showKeys() }, t("keys.open"))),
-      this.notice,
-      this.news,
       this.main,
       h("footer", {}, h("p", {}, `${t("app.about")} ${t(served ? "app.served" : "app.private")}`)),
+      this.toasts.element,
       this.live,
     );
     if (served) served.onReturn = () => this.tell(t("served.back"));
@@ -86,13 +86,12 @@ class App {
 
   /** Show and announce an error; "" removes it. */
   warn(text) {
-    this.news.textContent = "";
-    this.notice.textContent = text;
+    this.toasts.warn(text);
   }
 
-  /** Show a notice that is not an error, and announce it if `isSaid`. */
-  tell(text, isSaid = true) {
-    this.news.textContent = text;
+  /** Show a notice that is not an error, and announce it if `isSaid`. `options` are those of {@link Toasts#tell}. */
+  tell(text, isSaid = true, options = {}) {
+    this.toasts.tell(text, options);
     if (isSaid) this.say(text);
   }
 
@@ -144,8 +143,16 @@ class App {
     }
   }
 
-  /** Change to a view and pass it what to show: a game line or a position. */
+  /** Change to a view and pass it what to show: a game line or a position. The browser's Back returns to the view before. */
   go(view, given) {
+    if (this.#shown && this.#shown !== view) {
+      clearTimeout(this.#later);
+      history.pushState(history.state, "", `#${view}`);
+    }
+    this.#show(view, given);
+  }
+
+  #show(view, given) {
     this.#views[this.#shown]?.leave?.();
     this.#shown = view;
     this.warn("");
@@ -160,15 +167,16 @@ class App {
 
   /** Show what the address names. */
   #follow() {
-    const { view, rest, dials } = readAddress(location.hash);
+    clearTimeout(this.#later);
+    const address = readAddress(location.hash), { view, rest } = address;
     const name = Object.hasOwn(VIEWS, view) ? view : "play";
-    if (name === "learn" || name === "puzzles") return this.go(name, { at: rest });
-    if (!rest) return this.go(name, {});
+    if (name === "learn" || name === "puzzles") return this.#show(name, { at: rest });
+    if (!rest) return this.#show(name, {});
     try {
-      const ruleset = rulesetOf(this.engine, rest.split(" ")[0], dials);
-      this.go(name, { game: this.engine.fromText(rest, ruleset) });
+      const line = lineOf(this.engine, address);
+      this.#show(name, line.turns.length ? { line } : { game: line.start });
     } catch (error) {
-      this.go(name, {});
+      this.#show(name, {});
       this.warn(t("error.address", { why: error.message }));
     }
   }

@@ -92,7 +92,7 @@ export class GameAnalysis {
       for (const turn of turns.reverse()) {
         const known = this.of(turn.before);
         if (known.exact?.isExact || known.exact?.hasEnded || this.lost(turn) !== undefined) continue;
-        known.exact = narrowed(await this.grader.ask("values", turn.before, { milliseconds: GRADE_MILLISECONDS }, { signal }), known.exact);
+        await this.#solve(turn.before, GRADE_MILLISECONDS, signal);
         onFound();
       }
       return true;
@@ -100,6 +100,17 @@ export class GameAnalysis {
       if (!isAbort(error)) this.app.warn(error.message);
       return false;
     }
+  }
+
+  /** Look for exact values of a position: in the opening book, then by the solver for a time. */
+  async prove(game, milliseconds, signal) {
+    await this.#lookUp([{ before: game }], signal, () => {});
+    if (!this.best(game).length) await this.#solve(game, milliseconds, signal);
+  }
+
+  async #solve(game, milliseconds, signal) {
+    const known = this.of(game);
+    known.exact = narrowed(await this.grader.ask("values", game, { milliseconds }, { signal }), known.exact);
   }
 
   /** Look the positions of turns up in the opening book, until a position is not in it. */

@@ -6,6 +6,7 @@ import { turnText } from "./game.js";
 import { endsOf, inWords, positionInWords, timelineOf } from "./motion.js";
 import { playerName } from "./scene.js";
 import { t } from "./texts.js";
+import { whyNotSown } from "./turn_words.js";
 
 const WRONG_SHOWN = 1500; // milliseconds for which the end of a wrong turn stays
 const lessons = await (await fetch(new URL("lessons.json", import.meta.url))).json();
@@ -130,7 +131,9 @@ export class LearnView {
     if (this.board.isMoving) this.board.skip();
     if (this.#isAnswered) this.#show();
     if (this.start.legal.includes(action)) return this.#answer(action);
-    this.app.say(t("play.illegal", { turn: turnText({ player: this.start.player, action }), legal: this.#legalText() }));
+    this.told.textContent = whyNotSown(this.start, action);
+    this.told.classList.toggle("wrong", true);
+    this.app.say(this.told.textContent);
   }
 
   #legalText() {

@@ -2,9 +2,12 @@
 
 import { agentName, askAgent } from "./agents.js";
 import { BoardView } from "./board.js";
+import { doesText, happened } from "./coach.js";
+import { Coach } from "./coach_card.js";
 import { h } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
 import { sharedAnalysis } from "./game_analysis.js";
+import { LeftGame } from "./left_game.js";
 import { endsOf, positionInWords, timelineOf } from "./motion.js";
 import { NewGameForm } from "./new_game_form.js";
 import { readRecord } from "./record.js";
@@ -13,7 +16,7 @@ import { SavedGames } from "./saved_games.js";
 import { playerName, statusOf } from "./scene.js";
 import { isAbort, Searches } from "./searches.js";
 import { t } from "./texts.js";
-import { legalText, turnInWords } from "./turn_words.js";
+import { legalText, reasonOf, turnInWords, whyNotSown } from "./turn_words.js";
 import { showTurns } from "./turns_list.js";
 import { badgesOf } from "./values.js";
 import { valuesInWords } from "./values_table.js";
@@ -30,17 +33,21 @@ export class PlayView {
   #isPaused = false; // the round is over and the user has not started the next one
   #areValuesWanted = false;
   #analysis = null;
+  #coach = null;
 
   constructor(app) {
     this.app = app;
     this.searches = new Searches();
     this.saved = new SavedGames(app);
+    this.left = new LeftGame(this);
     this.form = new NewGameForm(app, () => {
       this.newGame();
       this.board.focus();
     });
     const place = h("div");
     this.status = h("p", { class: "status" });
+    this.happened = h("p", { class: "happened" });
+    this.coachPlace = h("div", { class: "extra" });
     this.turns = h("ol", { class: "turns", "aria-label": t("play.turns") });
     const button = (name, act, kind = "") => h("button", { type: "button", class: kind, onclick: act, "data-does": name }, t(`play.${name}`));
     this.goOnButton = button("go_on", () => this.goOn(), "main");
@@ -52,13 +59,15 @@ export class PlayView {
       h("section", { class: "table", "aria-label": t("board.label") },
         place,
         this.status,
+        this.happened,
         h("div", { class: "row actions" },
           this.goOnButton,
           button("take_back", () => this.takeBack()),
           button("hint", () => this.hint()),
           this.valuesButton,
           button("resign", () => this.resign()),
-          this.studyButton)),
+          this.studyButton),
+        this.coachPlace),
       h("aside", { class: "panel" },
         h("details", { class: "card", open: innerWidth > 900 }, h("summary", {}, t("play.new_game")), this.form.element),
         h("section", { class: "card" }, h("h2", {}, t("play.turns")), this.turns),
@@ -83,7 +92,11 @@ export class PlayView {
   /** Show the view with the position in the address, or with the last game. */
   enter({ game, line } = {}) {
     this.isShown = true;
-    if (line) return this.begin(line, this.players);
+    if (line) {
+      this.left.keep();
+      this.begin(line, this.players);
+      return this.left.offer(t("play.begun", { title: line.ruleset.title }));
+    }
     if (this.line && (!game || this.line.game.text === game.text)) {
       this.app.address("play", this.line.game);
       return this.#next();
@@ -105,7 +118,17 @@ export class PlayView {
     this.isShown = false;
     this.#thinking?.abort();
     this.#analysis?.stop();
+    this.#coach?.stop();
     this.board.skip();
+  }
+
+  /** The coach, who speaks while values are shown. */
+  get coach() {
+    if (!this.#coach) {
+      this.#coach = new Coach(this.analysis);
+      this.coachPlace.append(this.#coach.element);
+    }
+    return this.#coach;
   }
 
   /** The analysis of the page; its workers start when it is first used. */
@@ -137,7 +160,9 @@ export class PlayView {
     this.app.warn("");
     try {
       const { line, players } = this.form.read();
+      this.left.keep();
       this.begin(line, players);
+      this.left.offer(t("play.begun", { title: line.ruleset.title }));
       this.app.say(`${t("play.begun", { title: line.ruleset.title })} ${positionInWords(line.game)}`);
     } catch (error) {
       this.app.warn(error.message);
@@ -160,7 +185,8 @@ export class PlayView {
   #tryAction(action) {
     const { game } = this.line;
     if (game.legal.includes(action)) return this.#play(action);
-    this.app.say(t("play.illegal", { turn: turnText({ player: game.player, action }), legal: legalText(game) }));
+    this.status.textContent = `${reasonOf(game, action)} ${this.#statusText()}`;
+    this.app.say(whyNotSown(game, action));
   }
 
   #sayWhyNot() {
@@ -170,6 +196,7 @@ export class PlayView {
   async #play(action, note) {
     const { board, line } = this;
     this.#thinking?.abort();
+    if (this.left.isThere) this.app.tell("", false);
     this.#analysis?.stopAnalysis();
     const turn = line.play(action);
     if (note) turn.note = note;
@@ -220,6 +247,7 @@ export class PlayView {
   takeBack() {
     this.#thinking?.abort();
     const { line } = this;
+    if (this.left.isThere) return this.left.undo();
     if (!line.turns.length && line.resigned === null) return this.app.say(t("play.nothing_to_take_back"));
     const hasYou = this.players.includes("you");
     do line.takeBack();
@@ -240,7 +268,7 @@ export class PlayView {
       const turn = turnText({ player: game.player, action });
       this.#refresh();
       this.board.mark({ values: { ...this.#badges(), [game.holeOf(action)]: t("play.hint_badge") } });
-      this.status.textContent = t("play.hint_said", { turn });
+      this.status.textContent = t("play.hint_said", { turn, does: doesText(game, action) });
       this.app.say(this.status.textContent);
     } catch (error) {
       if (!isAbort(error)) this.app.warn(error.message);
@@ -253,6 +281,16 @@ export class PlayView {
     this.#thinking?.abort();
     line.resigned = this.players[line.game.player] === "you" ? line.game.player : 1 - line.game.player;
     this.#isPaused = false;
+    this.#saveAndList();
+    this.#next();
+    this.app.say(this.status.textContent);
+    this.app.tell(this.status.textContent, false, { label: t("play.undo"), act: () => this.#playOn(line) });
+  }
+
+  /** Undo a resignation. */
+  #playOn(line) {
+    if (line !== this.line || line.resigned === null) return;
+    line.resigned = null;
     this.#saveAndList();
     this.#next();
     this.app.say(this.status.textContent);
@@ -284,6 +322,7 @@ export class PlayView {
     this.analysis.analyse(game, () => {
       if (this.line.game !== game || !this.isYours || !this.#areValuesWanted) return;
       this.board.mark({ values: this.#badges() });
+      this.coach.draw(game);
       const { exact } = this.analysis.of(game);
       if (isSaid || !(exact?.isExact || exact?.hasEnded)) return;
       isSaid = true;
@@ -319,11 +358,14 @@ export class PlayView {
     const legal = this.isYours ? game.legal.map((action) => game.holeOf(action)) : [];
     this.board.show(game, { legal, last: this.#lastHoles(), values: this.#badges() });
     this.goOnButton.hidden = !this.#isPaused;
+    this.happened.textContent = line.lastTurn ? happened(line.lastTurn) : "";
+    if (this.#areValuesWanted && this.isYours) this.coach.draw(line.game);
+    else this.#coach?.hide();
     this.status.textContent = this.#statusText();
     this.root.classList.toggle("over", line.isOver);
     this.root.classList.toggle("lost", this.#isLost);
     for (const button of this.root.querySelectorAll("[data-does=resign], [data-does=hint], [data-does=values]")) button.disabled = line.isOver;
-    this.root.querySelector("[data-does=take_back]").disabled = !line.turns.length && line.resigned === null;
+    this.root.querySelector("[data-does=take_back]").disabled = !line.turns.length && line.resigned === null && !this.left.isThere;
   }
 
   /** Whether the user has lost against an agent. */

@@ -168,14 +168,15 @@ export function listGames(text) {
 
 /** Play a turn of a record, keep a comment, or check the number of a turn or round. */
 function take(line, word) {
-  const { note } = word, { game, lastTurn } = line, number = line.turns.length + 1;
+  const { note } = word, { game, lastTurn } = line;
   if (note !== undefined) {
     const owner = lastTurn ?? line;
     owner.note = [owner.note, note].filter(Boolean).join(" ");
     return checkText("comment", owner.note);
   }
   if (word.number !== undefined) {
-    if (Number(word.number) !== number) throw new InvalidInput(`turn ${number} comes next, not turn ${word.number}`);
+    const next = line.turns.length + 1;
+    if (Number(word.number) !== next) throw new InvalidInput(`turn ${next} comes next, not turn ${word.number}`);
     return;
   }
   if (word.round !== undefined) {
@@ -184,9 +185,15 @@ function take(line, word) {
       throw new InvalidInput(`round ${word.round} does not begin here: it is round ${round}`);
     return;
   }
-  const wrong = number > MOST_TURNS ? `a game has at most ${MOST_TURNS.toLocaleString("en")} turns` : whyNot(game, word.text);
+  takeTurn(line, word.text);
+}
+
+/** Play a turn in notation, such as S3. @throws {InvalidInput} If it cannot be played; the message names the turn. */
+export function takeTurn(line, text) {
+  const number = line.turns.length + 1;
+  const wrong = number > MOST_TURNS ? `a game has at most ${MOST_TURNS.toLocaleString("en")} turns` : whyNot(line.game, text);
   if (wrong) throw new InvalidInput(`turn ${number}: ${wrong}`);
-  line.play(Number(word.text.slice(1)) - 1);
+  line.play(Number(text.slice(1)) - 1);
 }
 
 /** Why a word is not a turn that can be played; "" if it is. */

@@ -3,6 +3,7 @@
 import { recordName } from "./agents.js";
 import { download, h } from "./dom.js";
 import { writeRecord } from "./record.js";
+import { copyLink } from "./share.js";
 import { t } from "./texts.js";
 
 /** Write the record of a game. @param {import("./game.js").GameLine} line @param {("you" | object)[]} players */
@@ -20,7 +21,6 @@ export function recordRow(view, resume) {
     if (opened) app.take(opened);
   } });
   const save = () => download(`${view.line.ruleset.name}.txt`, gameRecord(view.line, view.players));
-  const copyLink = () => navigator.clipboard?.writeText(location.href).then(() => app.say(t("play.link_copied")), () => {});
   const list = () => games.replaceChildren(...[["", t("play.games")], ...saved.list()].map(([value, words]) => h("option", { value }, words)));
   const games = h("select", { "aria-label": t("play.games"), onfocus: list, onchange: () => resume(games.value) });
   list();
@@ -28,6 +28,6 @@ export function recordRow(view, resume) {
     games,
     h("button", { type: "button", onclick: save }, t("play.save")),
     h("button", { type: "button", onclick: () => file.click() }, t("play.open")),
-    h("button", { type: "button", onclick: copyLink }, t("play.copy_link")),
+    h("button", { type: "button", onclick: () => copyLink(app, view.line) }, t("play.copy_link")),
     file);
 }

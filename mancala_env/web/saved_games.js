@@ -34,6 +34,11 @@ export class SavedGames {
     return game && { ...game, isOfTab: game.id === this.#id };
   }
 
+  /** How the running game is saved, for {@link SavedGames#use}. */
+  get current() {
+    return { id: this.#id, isOfTab: this.#isOfTab };
+  }
+
   /** Save under an id from now on. */
   use({ id = newId(), isOfTab = true } = {}) {
     this.#id = id;

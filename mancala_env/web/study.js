@@ -1,6 +1,8 @@
 /** The Study view: the value of every move of a game. game_analysis.js finds the values, values_table.js shows them. */
 
 import { BoardView } from "./board.js";
+import { happened } from "./coach.js";
+import { Coach } from "./coach_card.js";
 import { download, field, h, kept, select } from "./dom.js";
 import { Explorer } from "./explorer.js";
 import { GameLine, turnText } from "./game.js";
@@ -10,8 +12,9 @@ import { endsOf, positionInWords, seedsText, timelineOf } from "./motion.js";
 import { readRecord, writeRecord } from "./record.js";
 import { playerName, statusOf } from "./scene.js";
 import { SetUp } from "./set_up.js";
+import { copyLink, lineFromText } from "./share.js";
 import { t } from "./texts.js";
-import { legalText, turnInWords } from "./turn_words.js";
+import { legalText, turnInWords, whyNotSown } from "./turn_words.js";
 import { badgesOf } from "./values.js";
 import { valuesInWords, ValuesTable } from "./values_table.js";
 
@@ -27,6 +30,8 @@ export class StudyView {
     const button = (name, act, label) => h("button", { type: "button", onclick: act, "aria-label": label, "data-does": name }, t(`study.${name}`));
     this.status = h("p", { class: "status unseen" });
     this.text = h("input", { type: "text", spellcheck: "false", autocomplete: "off", class: "mono" });
+    this.happened = h("p", { class: "happened" });
+    this.coach = new Coach(this.analysis);
     this.values = new ValuesTable((action) => this.#tryAction(action));
     this.graph = h("div");
     this.slider = h("input", { type: "range", min: 0, max: 0, value: 0, "data-keeps-arrows": "", oninput: () => this.goTo(Number(this.slider.value)) });
@@ -40,6 +45,7 @@ export class StudyView {
       h("section", { class: "table", "aria-label": t("board.label") },
         place,
         this.status,
+        this.happened,
         h("div", { class: "row actions" },
           button("first", () => this.goTo(0), t("keys.first")),
           button("earlier", () => this.goTo(this.line.at - 1), t("keys.earlier")),
@@ -53,13 +59,15 @@ export class StudyView {
       h("aside", { class: "panel" },
         this.gamesPlace,
         this.values.element,
+        this.coach.element,
         this.explorer.element,
         h("section", { class: "card" }, h("h2", {}, t("study.position")),
           h("form", { onsubmit: (event) => { event.preventDefault(); this.read(); } },
             field(t("study.text"), this.text),
             h("div", { class: "row end" },
               h("button", { type: "submit" }, t("study.read")),
-              h("button", { type: "button", onclick: () => navigator.clipboard?.writeText(this.line.game.text).then(() => this.app.say(t("study.copied")), () => {}) }, t("study.copy")),
+              h("button", { type: "button", onclick: () => navigator.clipboard?.writeText(this.line.game.text).then(() => this.app.tell(t("study.copied"), true, { isBrief: true }), () => {}) }, t("study.copy")),
+              h("button", { type: "button", onclick: () => copyLink(app, this.line, "study") }, t("study.copy_link")),
               h("button", { type: "button", onclick: () => download(`${this.line.ruleset.name}.txt`, writeRecord(this.line)) }, t("study.save"))))),
         h("details", { class: "card", ontoggle: (event) => event.target.open && this.setUp.show(this.line.game) }, h("summary", {}, t("study.set_up")), this.setUp.element)));
     this.board = new BoardView(place, { onHole: (hole) => this.press(hole) });
@@ -132,6 +140,7 @@ export class StudyView {
   leave() {
     this.isShown = false;
     this.analysis.stop();
+    this.coach.stop();
     this.board.skip();
   }
 
@@ -149,16 +158,11 @@ export class StudyView {
   read() {
     this.app.warn("");
     try {
-      this.begin(new GameLine(this.app.engine.fromText(this.text.value, this.#ownRuleset())));
+      this.begin(lineFromText(this.app.engine, this.text.value, this.line.ruleset));
       this.board.focus();
     } catch (error) {
       this.app.warn(error.message);
     }
-  }
-
-  #ownRuleset() {
-    const { ruleset } = this.line;
-    return this.text.value.trim().split(/\s+/)[0] === ruleset.name ? ruleset : undefined;
   }
 
   press(hole) {
@@ -173,8 +177,10 @@ export class StudyView {
 
   #tryAction(action) {
     const { game } = this.line;
-    if (!game.legal.includes(action))
-      return this.app.say(game.isOver ? statusOf(game.ruleset, game) : t("play.illegal", { turn: turnText({ player: game.player, action }), legal: legalText(game) }));
+    if (!game.legal.includes(action)) {
+      this.verdict.textContent = game.isOver ? statusOf(game.ruleset, game) : whyNotSown(game, action);
+      return this.app.say(this.verdict.textContent);
+    }
     if (this.#retry) return this.#answerRetry(action);
     this.#play(action);
   }
@@ -265,7 +271,10 @@ export class StudyView {
     const last = line.lastTurn && line.lastTurn.after === game ? endsOf(timelineOf(line.lastTurn.before, line.lastTurn.action)) : [];
     this.board.show(game, { legal, last, values });
     this.status.textContent = statusOf(game.ruleset, game);
+    this.happened.textContent = line.lastTurn ? happened(line.lastTurn) : "";
     this.values.draw(game, this.analysis.of(game), Boolean(this.#retry));
+    if (this.#areValuesShown && !this.#retry) this.coach.draw(game);
+    else this.coach.hide();
     this.explorer.show(line, Boolean(this.#retry));
     this.#drawGraph();
   }

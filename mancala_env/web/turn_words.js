@@ -1,7 +1,7 @@
 /** Sentences about turns that Play and Study both say. */
 
 import { turnText } from "./game.js";
-import { inWords, timelineOf } from "./motion.js";
+import { inWords, placeName, timelineOf } from "./motion.js";
 import { playerName } from "./scene.js";
 import { t } from "./texts.js";
 
@@ -14,4 +14,19 @@ export function turnInWords(turn) {
 /** The legal turns of a position: "S1, S3". */
 export function legalText(game) {
   return game.legal.map((action) => turnText({ player: game.player, action })).join(", ");
+}
+
+/** Why the player to move cannot sow an action, and what can be sown: "S3 is empty. South can sow S1, S2." */
+export function whyNotSown(game, action) {
+  return t("play.illegal", { why: reasonOf(game, action), player: playerName(game.player), legal: legalText(game) });
+}
+
+/** Why the player to move cannot sow an action: "S3 is empty." */
+export function reasonOf(game, action) {
+  const { ruleset } = game;
+  if (!(action >= 0 && action < ruleset.numHoles)) return t("why.no_hole", { number: action + 1 });
+  const hole = game.holeOf(action), name = placeName(ruleset, hole), owner = game.owner[hole];
+  if (owner >= 0) return t(`why.owned.${ruleset.dials.landing}`, { hole: name, player: playerName(owner) });
+  if (game.territory[hole] !== game.player) return t("why.opponent", { hole: name, player: playerName(game.territory[hole]) });
+  return game.seeds[hole] ? t("why.opening") : t("why.empty", { hole: name });
 }

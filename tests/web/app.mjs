@@ -35,7 +35,7 @@ document.addEventListener = (kind, listener) => { assert.equal(kind, "keydown");
 globalThis.addEventListener = (kind, listener) => { listeners[kind] = listener; };
 globalThis.matchMedia = () => ({ matches: media.isReduced ?? false, addEventListener: (_, listener) => media.push(listener) });
 globalThis.location = { hash: "", reloads: 0, reload() { this.reloads += 1; } };
-globalThis.history = { state: null, replaceState(state, title, fragment) { this.state = state; if (fragment !== undefined) { written.push(fragment); location.hash = fragment; } } };
+globalThis.history = { state: null, pushed: [], pushState(state, title, fragment) { this.state = state; this.pushed.push(fragment); location.hash = fragment; }, replaceState(state, title, fragment) { this.state = state; if (fragment !== undefined) { written.push(fragment); location.hash = fragment; } } };
 globalThis.localStorage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value), removeItem: (key) => kept.delete(key) };
 globalThis.sessionStorage = { getItem: () => null, setItem() {}, removeItem() {} };
 localStorage.setItem("mancala.settings", JSON.stringify({ theme: "dark" })); // of an earlier visit
@@ -81,8 +81,9 @@ test("the page starts with its parts, its language and the game", () => {
   assert.deepEqual(registered, ["offline.js"]);
   assert.equal(firstTheme, "dark");
   assert.equal(document.title, "Cinwaan");
-  const [skip, header, notice, news, main, footer, live] = root.children;
-  assert.deepEqual([notice, news, main, live], [app.notice, app.news, app.main, app.live]);
+  const [skip, header, main, footer, toasts, live] = root.children;
+  assert.deepEqual([toasts, main, live], [app.toasts.element, app.main, app.live]);
+  assert.ok(toasts.contains(app.notice) && toasts.contains(app.news));
   let isPrevented = false;
   skip.fire("click", { preventDefault: () => { isPrevented = true; } });
   assert.equal(document.activeElement, main);
@@ -146,6 +147,43 @@ test("what is told is heard, and again if it is the same", () => {
   assert.deepEqual([app.news.textContent, app.live.textContent], ["silent news", "news"]);
   app.served.onReturn();
   assert.equal(app.news.textContent, t("served.back"));
+});
+
+test("a view that a button opens is a step of the browser's history, and Back shows the one before", () => {
+  follow("#play");
+  history.pushed.length = 0;
+  app.go("study", {});
+  assert.deepEqual([history.pushed, location.hash], [["#study"], "#study"]);
+  app.go("study", {}); // the same view
+  assert.equal(history.pushed.length, 1);
+  follow(fragmentOf("play", LATE)); // Back: the browser changes the address itself
+  assert.deepEqual([history.pushed.length, view.given.game.text, noted.at(-1)], [1, LATE, "enter PlayView"]);
+});
+
+test("a link with turns opens the game", () => {
+  follow(`${fragmentOf("study", engine.newGame("leyla").text)};turns=S1.N1`);
+  assert.deepEqual(view.given.line.turns.map(({ player, action }) => [player, action]), [[0, 0], [1, 0]]);
+  follow(`${fragmentOf("study", engine.newGame("leyla").text)};turns=S1.S2`);
+  assert.deepEqual(view.given, {});
+  assert.match(alert(), /turn 2: S2 cannot be played: North is to move/);
+});
+
+test("a message is short, can be closed, and has a button for what it offers", () => {
+  const { toasts } = app, done = [], [wrong, news] = toasts.rows;
+  app.warn(`"${"x".repeat(10_000)}" is not a position, ${"y".repeat(10_000)}`);
+  assert.ok(alert().includes(`"${"x".repeat(77)}..." is not a position, ${"y".repeat(77)}...`) && alert().length < 200);
+  assert.deepEqual([wrong.hidden, news.hidden], [false, true]);
+  find(wrong, "button")[0].click();
+  assert.deepEqual([alert(), wrong.hidden], ["", true]);
+  app.tell("A new game.", false, { label: "Undo", act: () => done.push(1) });
+  const [act] = find(news, "button");
+  assert.deepEqual([act.textContent, act.hidden, news.hidden], ["Undo", false, false]);
+  act.click();
+  act.click(); // once is enough
+  assert.deepEqual([done, news.hidden], [[1], true]);
+  app.tell("Nothing to press.");
+  assert.equal(act.hidden, true);
+  app.tell("");
 });
 
 test("the address is written at once, and later where it changes too often", () => {

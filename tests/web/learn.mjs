@@ -338,8 +338,8 @@ test("a turn after an answer begins the step again, and an illegal one is named"
   const said = app.said.length;
   view.sow(1); // empty
   assert.equal(app.said.length, said + 2); // the step, and the error
-  assert.equal(app.said.at(-1), t("play.illegal", { turn: "S2", legal: view.start.legal.map((action) => `S${action + 1}`).join(", ") }));
-  assert.equal(view.told.textContent, "");
+  assert.equal(app.said.at(-1), t("play.illegal", { why: t("why.empty", { hole: "S2" }), player: "South", legal: view.start.legal.map((action) => `S${action + 1}`).join(", ") }));
+  assert.equal(view.told.textContent, app.said.at(-1));
 });
 
 test("a press while seeds move shows the end of the turn, and is no other turn", async () => {

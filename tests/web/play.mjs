@@ -40,13 +40,17 @@ const { useTexts, t } = await at("texts.js");
 useTexts(JSON.parse(read("texts/en.json")));
 const { kept } = await at("dom.js");
 const { Book } = await at("book.js");
+const { coachText, effectsOf, happened } = await at("coach.js");
 const { Engine } = await at("engine.js");
 const { GameLine, MATCH, turnText } = await at("game.js");
 const { seedsText } = await at("motion.js");
 const { agentName } = await at("agents.js");
 const { PlayView } = await at("play.js");
 const { listGames, readRecord, writeRecord } = await at("record.js");
+const { readAddress } = await at("address.js");
+const { lineFromText, linkOf, lineOf } = await at("share.js");
 const { StudyView } = await at("study.js");
+const { whyNotSown } = await at("turn_words.js");
 const { statusOf } = await at("scene.js");
 const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
 const soon = () => new Promise((resolve) => setTimeout(resolve, 5));
@@ -170,7 +174,7 @@ test("a hint shows the best action, unless the position has changed", async () =
   assert.deepEqual([task, options], ["choose", { kind: "perfect", strength: 2 }]);
   asked[0].resolve({ action: 1 });
   await soon();
-  assert.equal(view.status.textContent, t("play.hint_said", { turn: "S2" }));
+  assert.equal(view.status.textContent, t("play.hint_said", { turn: "S2", does: "wins nothing" }));
   assert.equal(app.said.at(-1), view.status.textContent);
   assert.deepEqual(badges(view), [t("play.hint_badge")]);
   view.hint();
@@ -492,7 +496,18 @@ test("the row of the record lists games, opens a file, saves and copies the addr
   Object.defineProperty(globalThis, "navigator", { value: { clipboard: { writeText: async (text) => void copied.push(text) } }, configurable: true });
   copy.click();
   await soon();
-  assert.deepEqual([copied, app.said.at(-1)], [["http://here/#play"], t("play.link_copied")]);
+  const start = view.line.game.text.replaceAll(" ", "+");
+  assert.deepEqual([copied, app.told.at(-1)], [[`http://here/#play/${start}`], t("play.link_copied")]);
+  view.sow(2);
+  await soon();
+  copy.click();
+  await soon();
+  assert.equal(copied[1], `http://here/#study/${start};turns=S3`);
+  assert.deepEqual(lineOf(engine, readAddress(copied[1].replace(/.*#/, "#"))).turns.map(turnText), ["S3"]);
+  navigator.clipboard.writeText = async () => { throw new Error("not allowed"); };
+  copy.click();
+  await soon();
+  assert.equal(app.told.at(-1), t("play.link_by_hand", { link: copied[1] }));
   const { createObjectURL } = URL, { setTimeout: later } = globalThis;
   URL.createObjectURL = (blob) => (saved.push(blob), "blob:1");
   globalThis.setTimeout = () => {}; // the address of the file is released after ten seconds
@@ -500,6 +515,81 @@ test("the row of the record lists games, opens a file, saves and copies the addr
   globalThis.setTimeout = later;
   URL.createObjectURL = createObjectURL;
   assert.match(await saved[0].text(), /^\[Ruleset "layli_goobalay"\][^]*\[South "human"\]\n\[North "greedy"\]/);
+});
+
+test("a new game can be undone until its first turn, by key and by button", async () => {
+  const offered = [];
+  app.tell = (text, isSaid, options = {}) => offered.push([text, options.act]);
+  const view = opened();
+  view.newGame(); // nothing was lost
+  assert.deepEqual([offered, view.left.isThere], [[], false]);
+  view.begin(new GameLine(engine.newGame("leyla")), ["you", "you"]);
+  view.sow(0);
+  await soon();
+  const { line } = view, { id } = view.saved.current;
+  view.newGame();
+  assert.ok(offered[0][0].includes(t("play.left")));
+  assert.deepEqual([turns(view), button(view, "take_back").disabled], [[], false]);
+  offered[0][1]();
+  assert.deepEqual([view.line, turns(view), view.players, view.saved.current.id], [line, ["S1"], ["you", "you"], id]);
+  view.newGame();
+  view.takeBack();
+  assert.equal(view.line, line);
+  view.newGame();
+  view.sow(view.line.game.legal[0]); // now the new game counts
+  await soon();
+  assert.equal(view.left.isThere, false);
+  offered[0][1]();
+  assert.notEqual(view.line, line);
+});
+
+test("a resignation can be undone", async () => {
+  const offered = [];
+  app.tell = (text, isSaid, options = {}) => offered.push(options.act);
+  const view = opened();
+  view.sow(0);
+  await soon();
+  view.resign();
+  assert.equal(view.line.resigned, 0);
+  offered.at(-1)();
+  assert.deepEqual([view.line.resigned, turns(view)], [null, ["S1"]]);
+});
+
+test("a link of the page and a position with a small s are read in Study, with all turns", () => {
+  const view = studied(), line = new GameLine(engine.newGame("leyla"), MATCH);
+  for (let n = 0; n < 3; n++) line.play(line.game.legal[0]);
+  globalThis.location = { href: "http://here/#play" };
+  const link = linkOf(app, line);
+  assert.match(link, /;turns=S1\.N\d\.S\d;rounds=match$/);
+  view.text.value = ` ${link} `;
+  view.read();
+  assert.deepEqual([view.line.turns.map(turnText), view.line.rounds, view.line.at], [line.turns.map(turnText), MATCH, 3]);
+  view.text.value = LATE.replace(/S$/, "s");
+  view.read();
+  assert.deepEqual([view.line.game.text, app.warned], [LATE, []]);
+  const own = new GameLine(engine.newGame(engine.ownRuleset({ name: "mine", row_width: 3 })));
+  own.play(0);
+  assert.equal(lineFromText(engine, linkOf(app, own)).game.text, own.game.text);
+  for (const [wrong, said] of [[";rounds=0", "rounds must be"], [";turns=N1", "South is to move"], [";turns=S1;rounds=1.5", "rounds must be"]])
+    assert.throws(() => lineFromText(engine, `#study/leyla+4,4,4,4,4,4/4,4,4,4,4,4+0-0+S${wrong}`), (error) => error.message.includes(said), wrong);
+});
+
+test("a hole that cannot be sown says why, by its own name", async () => {
+  const game = engine.fromText("leyla 0,7n,4,0,4,2/0,1,6,4,7n,7 6-0 S");
+  const view = opened({ game }), names = (hole) => whyNotSown(game, game.actionOf(hole));
+  assert.ok(names(0).startsWith(t("why.empty", { hole: "S1" })));
+  assert.ok(names(8).startsWith(t("why.opponent", { hole: "N3", player: "North" })));
+  assert.ok(names(1).startsWith(t("why.owned.pair", { hole: "S2", player: "North" })));
+  assert.ok(whyNotSown(game, 99).startsWith(t("why.no_hole", { number: 100 })));
+  view.press(8);
+  assert.equal(app.said.at(-1), names(8));
+  assert.equal(view.status.textContent, `${t("why.opponent", { hole: "N3", player: "North" })} ${t("play.your_turn", { player: "South" })}`);
+  assert.ok(!names(8).includes("S9") && names(8).includes("S3"));
+  view.sow(2);
+  assert.ok(!view.status.textContent.includes("N3"));
+  const study = studied({ game });
+  study.press(8);
+  assert.equal(study.verdict.textContent, names(8));
 });
 
 test("a game that is entered with the view waits for nobody, and is shown as it is", async () => {
@@ -616,9 +706,9 @@ test("each search of a position is asked once, and the quick ones one after the 
   view.enter({});
   await soon();
   assert.deepEqual(tasks(), []);
-  view.sow(1); // the positions before the current one are solved more quickly
+  view.sow(1); // the coach has solved the position after it
   await soon();
-  assert.deepEqual(tasks(), [book, exact, search]);
+  assert.deepEqual(asked.filter(({ game }) => game === view.line.game).map(({ task }) => task), ["minimax"]);
   app.analysis = null; // a new page
   const other = studied({ line: view.line });
   assert.deepEqual([asked.at(-1).game.text, ...tasks().at(-1)], [LATE, ...book]); // the book first, then the solver
@@ -790,6 +880,53 @@ test("Study shows the same game when it is entered again, and explains columns t
   asked.findLast(({ task }) => task === "minimax").resolve({ depth: 3, nodes: 5, values: { 1: -2, 5: -10 } });
   await soon();
   assert.equal(view.values.columnsNote.hidden, false);
+});
+
+test("what happened is said under the board, and the coach ranks the turns", async () => {
+  const line = new GameLine(engine.fromText(LATE));
+  const view = studied({ line });
+  assert.equal(view.happened.textContent, "");
+  await proveAll();
+  const said = view.coach.list.children.map(({ textContent }) => textContent);
+  assert.equal(said.length, 2);
+  assert.match(said[0], /^S2 wins nothing: -2; best reply: N\d .*\.$/);
+  assert.match(said[1], /^S6 wins nothing: -10; best reply: N3 makes uurs in N5 and S2\.$/);
+  const reply = /best reply: (N\d)/.exec(said[1])[1];
+  view.toggleValues();
+  assert.equal(view.coach.element.hidden, true);
+  view.sow(5);
+  await soon();
+  assert.match(view.happened.textContent, /^South sowed S6: .*\.$/);
+  view.sow(Number(reply[1]) - 1);
+  await soon();
+  assert.match(view.happened.textContent, /^North sowed N3: uurs made in N5 and S2\./);
+  const play = opened({ line: view.line.copy() });
+  assert.equal(play.happened.textContent, view.happened.textContent);
+  assert.equal(play.coachPlace.children.length, 0); // nobody has asked the coach
+  play.takeBack();
+  play.takeBack();
+  play.toggleValues();
+  assert.deepEqual(play.coach.list.children.map(({ textContent }) => textContent), said);
+});
+
+test("sentences name captures, owned holes, ransoms, passes and endless relays", () => {
+  const texts = new Set();
+  for (const { name } of engine.rulesets.slice(0, 8)) {
+    const game = engine.newGame(name);
+    for (let n = 0; n < 120 && !game.isOver; n++) {
+      const action = game.legal[(5 * n) % game.legal.length], before = game.copy();
+      const turn = { ...game.play(action), before };
+      const said = happened(turn), effects = effectsOf(before, action);
+      assert.ok(said.startsWith(`${["South", "North"][turn.player]} sowed ${turnText(turn)}: `), said);
+      assert.equal(effects.laps, turn.laps);
+      if (!turn.endless) assert.equal(effects.captured + effects.ransomed, turn.captured, said);
+      assert.deepEqual([...effects.owned].sort((a, b) => a - b), turn.newOwned);
+      assert.equal(said.includes("nothing won"), !turn.endless && !turn.captured && !turn.newOwned.length, said);
+      assert.equal(coachText(before, action, {}).endsWith("; the round is over."), game.isOver);
+      for (const word of ["captured", "uur", "weg", "won back", "passes", "laps"]) if (said.includes(word)) texts.add(word);
+    }
+  }
+  assert.ok(texts.size >= 5, [...texts].join());
 });
 
 test("the opening book grades the first turns of a game before the solver is asked", async () => {

@@ -88,6 +88,48 @@ def test_a_press_right_after_a_turn_is_the_second_of_a_double_click(open_page: O
         assert len(turns_of(page)) == num_turns
 
 
+def test_back_returns_to_the_game_and_a_new_game_can_be_undone(open_page: Open) -> None:
+    page = open_page("#play", kept={"play": {"side": "both"}})
+    page.keyboard.press("1")
+    page.locator("[data-does=study]").click()
+    assert "#study/" in page.url
+    page.go_back()
+    expect(page.locator("nav [aria-current]")).to_have_text("Play")
+    assert turns_of(page) == ["S1"]
+    page.go_forward()
+    expect(page.locator("nav [aria-current]")).to_have_text("Study")
+    page.go_back()
+    page.keyboard.press("n")
+    assert turns_of(page) == []
+    page.get_by_role("button", name="Undo").click()
+    assert turns_of(page) == ["S1"]
+    expect(page.locator(".toasts .news")).to_be_hidden()
+
+
+def test_a_copied_link_shows_the_game_to_somebody_else(open_page: Open, site: Site) -> None:
+    page = open_page(
+        "#play", kept={"play": {"side": "both"}}, permissions=["clipboard-read", "clipboard-write"]
+    )
+    page.keyboard.press("1")
+    page.get_by_role("button", name="Copy link").first.click()
+    expect(page.locator(".toasts .news")).to_have_text("The link is copied.")
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link.startswith(site.address + "#study/")
+    other = open_page(link[len(site.address) :])
+    assert other.locator(".study .turns li").count() == 1
+    other.get_by_role("textbox", name="The position as text").fill("x" * 10_000)
+    other.get_by_role("button", name="Show", exact=True).click()
+    toast = other.locator(".toasts [role=alert]")
+    expect(toast).to_be_in_viewport()
+    assert len(toast.inner_text()) < 300
+
+
+def test_an_opponents_hole_says_why_it_cannot_be_sown(open_page: Open) -> None:
+    page = open_page("#play", kept={"play": {"side": "both"}})
+    page.locator("[data-hole='8']").click(force=True)
+    expect(status(page)).to_contain_text("N3 is North's. South to move")
+
+
 def test_the_list_of_keys_opens_at_its_top(open_page: Open) -> None:
     page = open_page(width=1280, height=720)
     page.keyboard.press("?")
@@ -446,6 +488,21 @@ def test_values_are_final_leads_in_every_view(open_page: Open) -> None:
         badges = page.locator(f".{view} text[data-name=value]")
         expect(badges.filter(has_text=re.compile("^-2$"))).to_have_count(1)
         expect(badges.filter(has_text=re.compile("^-10$"))).to_have_count(1)
+
+
+def test_the_coach_and_the_line_under_the_board_say_what_turns_do(open_page: Open) -> None:
+    page = open_page(f"#play/{LATE.replace(' ', '+')}")
+    page.keyboard.press("v")
+    coach = page.locator(".coach li")
+    expect(coach.first).to_have_text(re.compile(r"^S2 wins nothing: -2; best reply: N\d "))
+    expect(coach.last).to_have_text("S6 wins nothing: -10; best reply: N3 makes uurs in N5 and S2.")
+    page.keyboard.press("2")
+    assert wait_for_you(page)
+    happened = page.locator(".play .happened")
+    expect(happened).to_have_text(re.compile(r"^North sowed N\d: "))
+    said = happened.inner_text()
+    page.get_by_role("button", name="Study").click()
+    expect(page.locator(".study .happened")).to_have_text(said)
 
 
 def test_a_position_is_set_up_by_hand(open_page: Open) -> None:

@@ -1,0 +1,48 @@
+/** Links that carry a game, and reading what a user pastes: a link of the page or a position's text. */
+
+import { addressOf, readAddress } from "./address.js";
+import { GameLine, MATCH, MOST_ROUNDS, turnText } from "./game.js";
+import { InvalidInput } from "./engine.js";
+import { rulesetOf, takeTurn } from "./record.js";
+import { t } from "./texts.js";
+
+/** The page's link to a game: to its position in Play, or to all of its turns in Study. */
+export function linkOf(app, line, view = "play") {
+  const { turns, rounds, start } = line;
+  const isOwn = !app.engine.rulesets.includes(line.ruleset);
+  const place = location.href.replace(/#.*/s, "");
+  if (!turns.length) return place + addressOf(view, start, isOwn);
+  return place + addressOf("study", start, isOwn, { turns: turns.map(turnText), rounds: rounds === MATCH ? "match" : rounds });
+}
+
+/** Copy the link of a game, and show that it was copied. */
+export async function copyLink(app, line, view) {
+  const link = linkOf(app, line, view);
+  try {
+    await navigator.clipboard.writeText(link);
+    app.tell(t("play.link_copied"), true, { isBrief: true });
+  } catch {
+    app.tell(t("play.link_by_hand", { link })); // only secure pages may copy
+  }
+}
+
+/** The game that an address names, at its end. @throws {InvalidInput} If the position or a turn is invalid. */
+export function lineOf(engine, { rest, dials, turns = [], rounds = "1" }) {
+  const number = rounds === "match" ? MATCH : Number(rounds);
+  if (!(number >= 1 && (number === MATCH || (Number.isInteger(number) && number <= MOST_ROUNDS))))
+    throw new InvalidInput(`rounds must be a whole number from 1 to ${MOST_ROUNDS} or "match", not "${rounds}"`);
+  const line = new GameLine(engine.fromText(rest, rulesetOf(engine, rest.split(" ")[0], dials)), number);
+  for (const turn of turns) takeTurn(line, turn);
+  return line;
+}
+
+/** The game of a pasted text: a link of the page, or a position, whose player to move may be written s or n.
+ * @param {object} engine @param {string} text @param {object} [shown]  The ruleset that is shown, which may be a custom one.
+ */
+export function lineFromText(engine, text, shown) {
+  const hash = text.indexOf("#");
+  if (hash >= 0) return lineOf(engine, readAddress(text.slice(hash).trim()));
+  const words = text.trim().split(/\s+/);
+  if (/^[sn]$/.test(words[3] ?? "")) words[3] = words[3].toUpperCase();
+  return new GameLine(engine.fromText(words.join(" "), words[0] === shown?.name ? shown : undefined));
+}
