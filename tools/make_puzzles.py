@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy as np
 
 import mancala_env.web
+from mancala_env import agents
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.package_data import rulesets_with
-from mancala_env import agents
+from mancala_env.agents.searchers import MinimaxAgent
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.exact import ILLEGAL, Solver
@@ -29,6 +30,7 @@ FOLDER = Path(mancala_env.web.__file__).parent / "puzzles"
 MIN_GAP = 4
 """Fewest seeds by which the best action of a puzzle leads the second best."""
 MIN_ACTIONS = 3
+LEAST_PUZZLES = 210
 MOST_NODES = 150_000
 """Most nodes of the solver for the values of one puzzle."""
 AGENTS = ("greedy", "minimax:2", "minimax:4", "trained")
@@ -37,10 +39,10 @@ MAX_LOOKAHEAD = 8
 """Deepest minimax search that tries each puzzle."""
 GRADES = 4
 TAGS = {"own": "o", "ransom": "r", "capture": "c", "only": "m", "trap": "t"}
-"""Letters of the tags: owns a hole, ransoms, captures, the only action that does not lose, a weak agent fails."""
+"""Letters of the tags: owns a hole, ransoms, captures, alone keeps the result, a weak agent fails."""
 _TRIES = 5
 _MOST_TURNS_AFTER = 6
-_PER_POSITION = 3
+_PASSES = 16
 _MOST_CANDIDATES = 360
 _FIRST_PHASE = PHASES.index("middle")
 _SEED = 1
@@ -100,26 +102,23 @@ def candidates(ruleset: Ruleset, solver: Solver) -> Iterator[Candidate]:
         values = solver.action_values_within(position, MOST_NODES)
         if values is not None:
             yield position, values
-    for n in order:
-        num_found = 0
-        for position in _later(Position.from_games(ruleset, solved.games, n), rng):
+    for _ in range(_PASSES):
+        for n in order:
+            position = _later(Position.from_games(ruleset, solved.games, n), rng)
+            if position.is_over or len(position.legal_actions) < MIN_ACTIONS:
+                continue
             values = solver.action_values_within(position, MOST_NODES)
             if values is not None and is_puzzle(values):
                 yield position, values
-                num_found += 1
-            if num_found == _PER_POSITION:
-                break
 
 
-def _later(start: Position, rng: np.random.Generator) -> Iterator[Position]:
-    """Yield positions after a few random turns."""
-    for _ in range(_TRIES):
-        position = start.copy()
-        for _ in range(int(rng.integers(1, _MOST_TURNS_AFTER + 1))):
-            if not position.is_over:
-                position.play(int(rng.choice(position.legal_actions)))
-        if not position.is_over and len(position.legal_actions) >= MIN_ACTIONS:
-            yield position
+def _later(start: Position, rng: np.random.Generator) -> Position:
+    """Return a position a few random turns later."""
+    position = start.copy()
+    for _ in range(int(rng.integers(1, _MOST_TURNS_AFTER + 1))):
+        if not position.is_over:
+            position.play(int(rng.choice(position.legal_actions)))
+    return position
 
 
 def tags_of(position: Position, values: dict[int, int], failing: int) -> str:
@@ -128,12 +127,12 @@ def tags_of(position: Position, values: dict[int, int], failing: int) -> str:
     events = {event.kind for event in position.timeline(best).events}
     player, stores = position.player, position.stores
     lead = stores[player] - stores[1 - player]
-    is_only = values[best] + lead >= 0 > values[second] + lead or values[best] + lead > 0 >= values[second] + lead
+    result, other = np.sign(values[best] + lead), np.sign(values[second] + lead)
     found = {
         "own": "own" in events,
         "ransom": "ransom" in events,
         "capture": "capture" in events,
-        "only": is_only,
+        "only": bool(result > other),
         "trap": bool(failing & 0b11),
     }
     return "".join(letter for tag, letter in TAGS.items() if found[tag])
@@ -143,7 +142,9 @@ def lookaheads(ruleset: Ruleset, games: np.ndarray, best: np.ndarray) -> np.ndar
     """Return int64 `[N]`, the smallest depth of minimax that prefers the best action of each position."""
     found = np.full(len(games), MAX_LOOKAHEAD + 1)
     for depth in reversed(range(1, MAX_LOOKAHEAD + 1)):
-        values = agents.make(f"minimax:{depth}", ruleset, seed=_SEED).action_values(games, ruleset.num_holes)
+        agent = agents.make(f"minimax:{depth}", ruleset, seed=_SEED)
+        assert isinstance(agent, MinimaxAgent)
+        values = agent.action_values(games, ruleset.num_holes)
         ahead = np.sort(values, axis=1)
         is_found = (values.argmax(axis=1) == best) & (ahead[:, -1] > ahead[:, -2])
         found[is_found] = depth
@@ -172,15 +173,22 @@ def make(ruleset: Ruleset, per_grade: int) -> list[Puzzle]:
     best = np.array([max(values, key=values.__getitem__) for _, values in found.values()])
     ahead = lookaheads(ruleset, games, best)
     failing = failing_agents(ruleset, games, best)
-    by_grade: dict[int, list[Puzzle]] = {grade: [] for grade in range(1, GRADES + 1)}
+    rows: list[Puzzle] = []
     for n, (text, (position, values)) in enumerate(found.items()):
         grade = grade_of(int(ahead[n]), int(failing[n]))
         tags = tags_of(position, values, int(failing[n]))
         listed = [values[action] for action in sorted(values)]
-        row = Puzzle(text.split(" ", 1)[1], tags, int(ahead[n]), int(failing[n]), grade, listed)
-        if len(by_grade[grade]) < per_grade:
-            by_grade[grade].append(row)
-    return [puzzle for rows in by_grade.values() for puzzle in rows]
+        rows.append(Puzzle(text.split(" ", 1)[1], tags, int(ahead[n]), int(failing[n]), grade, listed))
+    return chosen(rows, per_grade)
+
+
+def chosen(rows: Sequence[Puzzle], per_grade: int) -> list[Puzzle]:
+    """Return at most `per_grade` puzzles of each grade; more if they are fewer than LEAST_PUZZLES in all."""
+    by_grade = [[row for row in rows if row.grade == grade] for grade in range(1, GRADES + 1)]
+    most = per_grade
+    while sum(len(found[:most]) for found in by_grade) < min(LEAST_PUZZLES, len(rows)):
+        most += 1
+    return [puzzle for found in by_grade for puzzle in found[:most]]
 
 
 def file_of(ruleset: Ruleset) -> Path:
@@ -203,7 +211,7 @@ def text_of(puzzles: Sequence[Puzzle]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the puzzles of the given rulesets and return the exit status."""
     parser = Parser(prog="python -m tools.make_puzzles", description=__doc__)
-    parser.add_argument("rulesets", nargs="*", help="names of rulesets; by default all with a trained network")
+    parser.add_argument("rulesets", nargs="*", help="names of rulesets; by default all with a trained agent")
     parser.add_argument("--per_grade", type=int, default=80, help="most puzzles of each grade (80)")
     options = parser.parse_args(arguments)
     FOLDER.mkdir(exist_ok=True)

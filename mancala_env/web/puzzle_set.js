@@ -18,7 +18,7 @@ const GOLDEN = (Math.sqrt(5) - 1) / 2;
 const sets = new Map();
 
 /** Load the puzzles of a ruleset. The browser keeps the file, so that they work offline after the first time.
- * @param {string} name @returns {Promise<PuzzleSet>}
+ * @param {string} name
  */
 export async function puzzlesOf(name) {
   if (!sets.has(name)) {

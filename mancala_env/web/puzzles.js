@@ -9,7 +9,7 @@ import { dayOf, GRADES, puzzlesOf, RULESETS } from "./puzzle_set.js";
 import { playerName, valueText } from "./scene.js";
 import { isAbort } from "./searches.js";
 import { t } from "./texts.js";
-import { legalText } from "./turn_words.js";
+import { legalText, whyNotSown } from "./turn_words.js";
 import { storedLead } from "./values.js";
 
 const today = () => dayOf(new Date());
@@ -20,6 +20,7 @@ export class PuzzlesView {
   #values = {}; // final leads of the player to move after each legal action
   #isAnswered = false;
   #isDaily = false;
+  #loads = 0; // counts rulesets asked for
   #shows = 0; // counts positions shown, to stop what belongs to an earlier one
   #running = new AbortController(); // the line or the check that is running
 
@@ -96,16 +97,16 @@ export class PuzzlesView {
 
   /** Load the puzzles of a ruleset and show one of them. */
   async #load(name, chosen) {
-    const load = ++this.#shows;
+    const load = ++this.#loads;
     this.app.warn("");
     try {
       const set = await puzzlesOf(name);
-      if (load !== this.#shows) return;
+      if (load !== this.#loads) return;
       this.#set = set;
       this.ruleset = this.rulesetChoice.value = name;
       this.goTo(chosen(set));
     } catch (error) {
-      if (load !== this.#shows) return;
+      if (load !== this.#loads) return;
       this.rulesetChoice.value = this.ruleset;
       this.app.warn(t("puzzles.not_loaded", { title: this.app.engine.ruleset(name).title, why: error.message }));
     }
@@ -179,7 +180,7 @@ export class PuzzlesView {
     if (!this.#puzzle) return;
     if (this.board.isMoving) this.board.skip();
     const { start } = this;
-    if (!start.legal.includes(action)) return this.app.say(t("play.illegal", { turn: turnText({ player: start.player, action }), legal: legalText(start) }));
+    if (!start.legal.includes(action)) return this.app.say(whyNotSown(start, action));
     if (this.#isAnswered) this.#show();
     this.#set.mark(this.#puzzle.number, action === this.best);
     return this.#answer(action, true);

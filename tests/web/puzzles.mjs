@@ -31,6 +31,7 @@ const { kept } = await at("dom.js");
 const { dayOf, GRADES, MARKS, PuzzleSet, puzzlesOf, RULESETS, TAGS } = await at("puzzle_set.js");
 const { PuzzlesView } = await at("puzzles.js");
 const { seedsText } = await at("motion.js");
+const { whyNotSown } = await at("turn_words.js");
 const { valueText } = await at("scene.js");
 const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
 const soon = () => new Promise((resolve) => setTimeout(resolve, 5));
@@ -83,9 +84,9 @@ test("a file's rows become puzzles", () => {
   });
 });
 
-test("every bundled puzzle is legal, and one action is best by four seeds", async () => {
+test("every bundled puzzle is legal, and one action is best by four seeds", () => {
   for (const name of RULESETS) {
-    const { puzzles } = await puzzlesOf(name);
+    const { puzzles } = new PuzzleSet(name, JSON.parse(read(`puzzles/${name}.json`)));
     for (const { text, values, tags, grade, lookahead } of puzzles) {
       const game = engine.fromText(text);
       assert.equal(game.text, text);
@@ -208,8 +209,8 @@ test("another hole is wrong and tells what it loses; the best one then solves it
   await soon();
   assert.equal(view.told.classList.contains("wrong"), false);
   assert.equal(JSON.parse(localStorage["mancala.puzzles"]).layli_goobalay[1], MARKS.later);
-  assert.equal(view.sow(99), undefined);
-  assert.ok(app.said.at(-1).includes("cannot"), app.said.at(-1));
+  view.sow(99);
+  assert.equal(app.said.at(-1), whyNotSown(view.start, 99));
 });
 
 test("a puzzle that is shown is not solved", async () => {

@@ -81,6 +81,16 @@ def test_a_grade_counts_turns_and_failing_agents(lookahead: int, failing: int, g
     assert make_puzzles.grade_of(lookahead, failing) == grade
 
 
+def test_grades_are_filled_evenly_until_there_are_enough() -> None:
+    rows = [Puzzle("", "", 1, 0, grade, []) for grade in [1] * 300 + [2] * 20 + [4] * 90]
+    sizes = [
+        np.bincount([row.grade for row in make_puzzles.chosen(rows, most)], minlength=5)[1:].tolist()
+        for most in (80, 200)
+    ]
+    assert sizes == [[100, 20, 0, 90], [200, 20, 0, 90]]
+    assert make_puzzles.chosen(rows[:30], 80) == rows[:30]
+
+
 @pytest.mark.parametrize(
     ("text", "values", "tags"),
     [
