@@ -4,14 +4,17 @@
  * Screen readers ignore the picture. They read the buttons and the page's live region.
  */
 
+import { writeCaption } from "./caption_line.js";
 import { measures as m } from "./measures.js";
 import { caption, placeName, seedsText, steps } from "./motion.js";
-import { describe, handShapes, Layout, ownedWord, playerName, isEstimate, shortened, turnName, UprightLayout } from "./scene.js";
+import { describe, handShapes, Layout, ownedWord, playerName, isEstimate, statusOf, turnName, UprightLayout } from "./scene.js";
 import { t } from "./texts.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 /** If a horizontal board would be drawn at less than this scale, it is drawn upright. */
 const LEAST_SCALE = 0.62;
+/** A window that is wider than high and lower than this many pixels has room for a horizontal board only. style.css has it, too. */
+const SHORT = 520;
 const REST = 400; // milliseconds after a turn for which the pointer presses no hole: a double click is one press
 const OVERLAY = ["last", "hand", "value", "arrow"];
 
@@ -183,6 +186,7 @@ export class BoardView {
   }
 
   #isNarrow(ruleset) {
+    if (window.innerHeight < Math.min(window.innerWidth, SHORT)) return false;
     const room = this.place.parentElement?.clientWidth || window.innerWidth;
     return room / new Layout(ruleset).width < LEAST_SCALE;
   }
@@ -255,6 +259,14 @@ export class BoardView {
     this.base.replaceChildren();
     this.overlay.replaceChildren();
     for (const shape of scene.shapes) draw(shape, OVERLAY.includes(shape.name) ? this.overlay : this.base);
+    this.#writeCaption(options.caption ?? statusOf(this.#layout.ruleset, state));
+  }
+
+  /** Write the line under the board. While seeds move, the score leaves its room to the caption. */
+  #writeCaption(text, isSowing = false) {
+    const score = this.base.querySelector("[data-name=score]");
+    if (isSowing) score.textContent = "";
+    writeCaption(this.base.querySelector("[data-name=caption]"), text, this.#layout, element, score.textContent.length);
   }
 
   /** Label each button with the contents of its hole. */
@@ -280,8 +292,7 @@ export class BoardView {
     this.overlay.replaceChildren();
     const at = step.source >= 0 ? step.source : event.kind === "own" ? event.hole : -1;
     if (at >= 0) handShapes(this.#layout, at, step.inHand).forEach((shape) => draw(shape, this.overlay));
-    const line = this.base.querySelector("[data-name=caption]");
-    if (event.kind !== "next" && event.kind !== "end") line.textContent = shortened(caption(ruleset, timeline, step), this.#layout.width - (this.#layout.hasRoom ? 280 : 150), m.line);
+    if (event.kind !== "next" && event.kind !== "end") this.#writeCaption(caption(ruleset, timeline, step), true);
     this.#drawSeeds([...state.seeds, ...state.stores], seconds);
   }
 

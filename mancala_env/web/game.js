@@ -12,6 +12,8 @@ export class GameLine {
   at = 0;
   /** Who resigned. @type {0 | 1 | null} */
   resigned = null;
+  /** The players' names, as a record has them; "human" is a user of the page. */
+  names = ["", ""];
   /** Comment before the first turn. */
   note = "";
 
@@ -82,7 +84,7 @@ export class GameLine {
   /** A copy of the game line. */
   copy() {
     const line = new GameLine(this.start, this.rounds);
-    return Object.assign(line, { turns: [...this.turns], at: this.at, resigned: this.resigned, note: this.note });
+    return Object.assign(line, { turns: [...this.turns], at: this.at, resigned: this.resigned, names: [...this.names], note: this.note });
   }
 
   /** Go to another place in the game. @param {number} at  Turns played, 0 to all. */

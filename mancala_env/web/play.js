@@ -1,6 +1,6 @@
 /** The Play view: a game against an agent, between agents, or between two people. */
 
-import { agentName, askAgent } from "./agents.js";
+import { agentName, askAgent, recordName } from "./agents.js";
 import { BoardView } from "./board.js";
 import { doesText, happened } from "./coach.js";
 import { Coach } from "./coach_card.js";
@@ -12,6 +12,7 @@ import { endsOf, positionInWords, timelineOf } from "./motion.js";
 import { NewGameForm } from "./new_game_form.js";
 import { readRecord } from "./record.js";
 import { gameRecord, recordRow } from "./record_row.js";
+import { ReportCard } from "./report_card.js";
 import { SavedGames } from "./saved_games.js";
 import { playerName, statusOf } from "./scene.js";
 import { isAbort, Searches } from "./searches.js";
@@ -149,6 +150,8 @@ export class PlayView {
   begin(line, players, saved) {
     this.saved.use(saved);
     this.line = line;
+    this.line.names = players.map(recordName);
+    this.#analysis?.stop();
     this.players = players;
     this.#isPaused = false;
     this.turns.replaceChildren();
@@ -218,6 +221,7 @@ export class PlayView {
   /** Continue the game: show its end or the next round, ask an agent, or wait for the user's turn. */
   #next() {
     this.#refresh();
+    this.#showReport();
     if (this.line.isOver || this.#isPaused) {
       if (!this.goOnButton.hidden && document.activeElement === document.body) this.goOnButton.focus();
       return;
@@ -306,6 +310,32 @@ export class PlayView {
 
   study() {
     this.app.go("study", { line: this.line.copy() });
+  }
+
+  /** Show the report of a game that is over, and grade its turns. */
+  #showReport() {
+    const { line } = this;
+    if (!line.isOver) {
+      if (this.report) this.report.element.hidden = true;
+      return;
+    }
+    this.report ??= this.#newReport();
+    const draw = (isDone) => this.line === line && line.isOver && this.report.draw(line, isDone);
+    draw(false);
+    this.analysis.grade(line, () => draw(false)).then((isDone) => isDone && draw(true));
+  }
+
+  #newReport() {
+    const report = new ReportCard(this.analysis, {
+      jump: (at) => {
+        const line = this.line.copy();
+        line.goTo(at);
+        this.app.go("study", { line });
+      },
+      retry: () => this.app.go("study", { line: this.line.copy(), isRetry: true }),
+    });
+    this.coachPlace.append(report.element);
+    return report;
   }
 
   toggleValues() {

@@ -41,11 +41,11 @@ export class PuzzlesView {
     this.line = h("ol", { class: "turns", "aria-label": t("puzzles.line"), hidden: true });
     this.proved = h("p", { class: "proved" });
     this.progress = h("p", {});
-    this.root = h("div", { class: "view learn puzzles" },
+    this.root = h("div", { class: "view puzzles" },
       h("section", { class: "table", "aria-label": t("board.label") }, place),
       h("section", { class: "panel" },
         h("h1", { class: "unseen" }, t("nav.puzzles")),
-        h("div", { class: "card lesson" }, this.title, this.task),
+        h("div", { class: "card question" }, this.title, this.task),
         h("div", { class: "card" },
           this.told,
           h("div", { class: "row" },

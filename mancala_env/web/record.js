@@ -39,7 +39,7 @@ const shownDial = (value) => (typeof value === "string" ? `"${value}"` : value);
  * @param {GameLine} line
  * @param {{south?: string, north?: string, date?: string, headers?: Record<string, string>}} [about]
  */
-export function writeRecord(line, { south = "", north = "", date = "", headers = {} } = {}) {
+export function writeRecord(line, { south = line.names[0], north = line.names[1], date = "", headers = {} } = {}) {
   const { ruleset, start } = line, { engine } = start;
   const known = engine.rulesets.includes(ruleset);
   const fresh = engine.newGame(ruleset);
@@ -113,6 +113,7 @@ class GameLineEnd {
 export function readRecord(engine, text) {
   const [{ headers, words }] = gamesOf(text, 1);
   const line = startOf(engine, headers);
+  line.names = [headers.South ?? "", headers.North ?? ""];
   for (const word of words) take(line, word);
   line.resigned = resignedIn(headers);
   if (line.resigned !== null && line.game.isOver) throw new InvalidInput(`${PLAYERS[line.resigned]} resigned a game that was over (${line.game.end})`);

@@ -10,6 +10,8 @@ import { sharedAnalysis } from "./game_analysis.js";
 import { drawGraph } from "./graph.js";
 import { endsOf, positionInWords, seedsText, timelineOf } from "./motion.js";
 import { readRecord, writeRecord } from "./record.js";
+import { isMistake, yoursOf } from "./report.js";
+import { ReportCard } from "./report_card.js";
 import { playerName, statusOf } from "./scene.js";
 import { SetUp } from "./set_up.js";
 import { copyLink, lineFromText } from "./share.js";
@@ -22,6 +24,7 @@ export class StudyView {
   #retry = null; // the mistake that the user is asked to improve
   #retried = -1;
   #areValuesShown = true;
+  #isGraded = false; // whether all turns of the game were tried
 
   constructor(app) {
     this.app = app;
@@ -35,6 +38,7 @@ export class StudyView {
     this.values = new ValuesTable((action) => this.#tryAction(action));
     this.graph = h("div");
     this.slider = h("input", { type: "range", min: 0, max: 0, value: 0, "data-keeps-arrows": "", oninput: () => this.goTo(Number(this.slider.value)) });
+    this.report = new ReportCard(this.analysis, { jump: (at) => this.goTo(at) });
     this.turns = h("ol", { class: "turns", "aria-label": t("play.turns") });
     this.verdict = h("p", { class: "verdict" });
     this.gamesPlace = h("section", { class: "card", hidden: true });
@@ -55,7 +59,8 @@ export class StudyView {
           button("retry", () => this.retry())),
         this.verdict,
         h("section", { class: "card" },
-          h("h2", {}, t("study.graph")), this.graph, field(t("study.slider"), this.slider), this.turns)),
+          h("h2", {}, t("study.graph")), this.graph, field(t("study.slider"), this.slider), this.turns),
+        this.report.element),
       h("aside", { class: "panel" },
         this.gamesPlace,
         this.values.element,
@@ -89,12 +94,13 @@ export class StudyView {
     };
   }
 
-  enter({ game, line, games } = {}) {
+  enter({ game, line, games, isRetry = false } = {}) {
     this.isShown = true;
     if (games) return this.#listGames(games);
     if (line) {
       this.gamesPlace.hidden = true;
-      return this.begin(line);
+      this.begin(line);
+      return isRetry ? this.retry() : undefined;
     }
     if (this.line && (!game || game.text === this.line.game.text)) return this.#showCurrent();
     this.begin(this.#lastStudied(game) ?? (game ? new GameLine(game) : this.app.playedLine ?? new GameLine(this.app.engine.newGame("layli_goobalay"))));
@@ -260,7 +266,12 @@ export class StudyView {
 
   #grade() {
     const { line } = this;
-    this.analysis.grade(line, () => this.line === line && this.#draw());
+    this.#isGraded = false;
+    this.analysis.grade(line, () => this.line === line && this.#draw()).then((isDone) => {
+      if (this.line !== line || !isDone) return;
+      this.#isGraded = true;
+      this.report.draw(line, true);
+    });
   }
 
   #draw() {
@@ -277,6 +288,7 @@ export class StudyView {
     else this.coach.hide();
     this.explorer.show(line, Boolean(this.#retry));
     this.#drawGraph();
+    this.report.draw(line, this.#isGraded);
   }
 
   #drawGraph() {
@@ -309,13 +321,16 @@ export class StudyView {
     else button.removeAttribute("aria-current");
   }
 
-  /** Show the next mistake, and ask for a better turn. */
+  /** Show the user's next mistake, and ask for a better turn. In a game of two agents or of two people, all mistakes count. */
   retry() {
-    const { line } = this;
-    const lost = line.turns.map((turn, n) => [n, this.analysis.lost(turn)]).filter(([, seeds]) => seeds > 0);
+    const { line } = this, yours = yoursOf(line);
+    const graded = line.turns.map((turn, n) => [n, this.analysis.lost(turn)]).filter(([n]) => yours.includes(line.turns[n].player));
+    const lost = graded.filter(([, seeds]) => isMistake(seeds));
     if (!lost.length) {
       this.#retry = null;
-      this.verdict.textContent = t(line.turns.some((turn) => this.analysis.lost(turn) === undefined) ? "study.retry_wait" : "study.retry_none");
+      const isOpen = graded.some(([, seeds]) => seeds === undefined);
+      const none = yours.length > 1 ? t("study.retry_none") : t("study.retry_none_yours", { player: playerName(yours[0]) });
+      this.verdict.textContent = !isOpen ? none : t(this.#isGraded ? "study.retry_open" : "study.retry_wait");
       this.app.say(this.verdict.textContent);
       return;
     }

@@ -49,6 +49,7 @@ const { PlayView } = await at("play.js");
 const { listGames, readRecord, writeRecord } = await at("record.js");
 const { readAddress } = await at("address.js");
 const { lineFromText, linkOf, lineOf } = await at("share.js");
+const { accuracyOf, kindOf, reportOf } = await at("report.js");
 const { StudyView } = await at("study.js");
 const { whyNotSown } = await at("turn_words.js");
 const { statusOf } = await at("scene.js");
@@ -902,11 +903,63 @@ test("what happened is said under the board, and the coach ranks the turns", asy
   assert.match(view.happened.textContent, /^North sowed N3: uurs made in N5 and S2\./);
   const play = opened({ line: view.line.copy() });
   assert.equal(play.happened.textContent, view.happened.textContent);
-  assert.equal(play.coachPlace.children.length, 0); // nobody has asked the coach
+  assert.ok(play.coachPlace.all().every((one) => one.getAttribute("class") !== "coach")); // nobody has asked the coach
   play.takeBack();
   play.takeBack();
   play.toggleValues();
   assert.deepEqual(play.coach.list.children.map(({ textContent }) => textContent), said);
+});
+
+test("a game that is over has a report, and only the user's own mistakes are retried", async () => {
+  const line = new GameLine(engine.fromText(LATE));
+  for (const action of [5, 2]) line.play(action);
+  assert.ok(line.isOver);
+  const view = opened({ line });
+  const cells = (report) => report.table.children[1].children.map((row) => row.children.slice(1).map(({ textContent }) => textContent).join());
+  assert.equal(view.report.note.textContent, `${t("report.grading", { graded: 0, turns: 2 })} ${t("report.meaning")}`);
+  await proveAll();
+  await soon();
+  // accuracy, best, good, mistake, blunder, seeds lost; South and North
+  assert.deepEqual(cells(view.report), ["0 %,100 %", "0,1", "0,0", "0,0", "1,0", "8,0"]);
+  assert.equal(view.report.note.textContent, t("report.meaning"));
+  const [moment] = view.report.worst.children.map((item) => item.firstChild);
+  assert.deepEqual([view.report.worst.children.length, moment.textContent], [1, "1. S6 −8"]);
+  moment.click();
+  assert.deepEqual([app.went.at(-1)[0], app.went.at(-1)[1].line.at, app.went.at(-1)[1].line.turns.length], ["study", 0, 2]);
+  button(view, "retry_yours").click();
+  const [name, given] = app.went.at(-1);
+  assert.deepEqual([name, given.line.names, given.isRetry], ["study", ["human", "greedy"], true]);
+  const study = studied(given); // what Play has found is known
+  assert.equal(study.verdict.textContent, t("study.retry_ask", { player: "South", turn: "S6", seeds: seedsText(8) }));
+  assert.deepEqual(cells(study.report), cells(view.report));
+  const record = writeRecord(line, { south: "greedy", north: "human" });
+  const other = studied({ line: readRecord(engine, record).line });
+  other.retry();
+  assert.equal(other.verdict.textContent, t("study.retry_none_yours", { player: "North" }));
+  const people = studied({ line: readRecord(engine, writeRecord(line, { south: "Amina", north: "Hodan" })).line });
+  people.retry();
+  assert.equal(people.line.at, 0);
+  view.takeBack();
+  assert.equal(view.report.element.hidden, true);
+});
+
+test("turns are counted by the seeds they lose, and those that are not graded are not counted", () => {
+  assert.deepEqual([0, 1, 2, 3, 5, 6, 40].map(kindOf), ["best", "good", "good", "mistake", "mistake", "blunder", "blunder"]);
+  const exactly = (value) => ({ lower: value, upper: value });
+  const turn = (action) => ({ action, before: { legal: [0, 1, 2] } });
+  assert.equal(accuracyOf(turn(1), { 0: exactly(5), 1: exactly(2), 2: exactly(-7) }), 0.75);
+  assert.equal(accuracyOf(turn(1), { 0: exactly(5), 1: exactly(5), 2: exactly(5) }), null); // no choice
+  assert.equal(accuracyOf(turn(1), { 0: exactly(5), 1: exactly(2), 2: { lower: -7, upper: 0 } }), null); // how bad the worst is, is not known
+  const line = new GameLine(engine.newGame("layli_goobalay"));
+  for (let n = 0; n < 8; n++) line.play(line.game.legal[0]);
+  const losses = [0, undefined, 2, 0, 9, 4, 7, 8], analysis = { lost: (one) => losses[line.turns.indexOf(one)], of: () => ({}) };
+  const { sides, worst } = reportOf(line, analysis);
+  const count = (player) => line.turns.filter((one) => one.player === player).length;
+  assert.deepEqual(sides.map(({ turns }) => turns), [count(0), count(1)]);
+  assert.equal(sides[0].graded + sides[1].graded, 7);
+  assert.equal(sides[0].lost + sides[1].lost, 30);
+  assert.deepEqual(["best", "good", "mistake", "blunder"].map((kind) => sides[0][kind] + sides[1][kind]), [2, 1, 1, 3]);
+  assert.deepEqual(worst.map(({ at, lost }) => [at, lost]), [[4, 9], [7, 8], [6, 7]]);
 });
 
 test("sentences name captures, owned holes, ransoms, passes and endless relays", () => {

@@ -505,6 +505,21 @@ def test_the_coach_and_the_line_under_the_board_say_what_turns_do(open_page: Ope
     expect(page.locator(".study .happened")).to_have_text(said)
 
 
+def test_a_finished_game_has_a_report_with_jumps(open_page: Open) -> None:
+    page = open_page(f"#play/{LATE.replace(' ', '+')}")
+    page.keyboard.press("6")  # loses 8 seeds
+    while wait_for_you(page):
+        page.locator(".holes button.legal").first.click()
+    report = page.locator(".play .report")
+    expect(report.locator("tr", has_text="Blunder").locator("td").first).not_to_have_text("0", timeout=10_000)
+    page.locator(".play .moments button", has_text="S6 −8").click()
+    expect(page.locator(".study .report")).to_be_visible()
+    assert text_of(page) == LATE
+    page.get_by_role("link", name="Play").click()
+    page.get_by_role("button", name="Retry your mistakes").click()
+    expect(page.locator(".study .table > .verdict")).to_contain_text("South played S6 here and lost 8 seeds")
+
+
 def test_a_position_is_set_up_by_hand(open_page: Open) -> None:
     page = open_page(f"#study/{LATE.replace(' ', '+')}")
     page.get_by_text("Set up a position").click()
@@ -635,6 +650,32 @@ def test_it_fits_on_a_phone(open_page: Open, view: str) -> None:
         assert wait_for_you(page)
     page.set_viewport_size({"width": 1000, "height": 700})
     expect(page.locator(".board.upright")).to_have_count(1 if "long" in view else 0)
+
+
+@pytest.mark.parametrize(("width", "height"), [(844, 390), (640, 360)])
+def test_everything_that_a_turn_needs_fits_sideways(open_page: Open, width: int, height: int) -> None:
+    for start in ("layli_goobalay", "layli_goobalay_long"):
+        address = f"#play/{Position(start).to_text()}".replace(" ", "+")
+        page = open_page(address, width=width, height=height)
+        for part in (".board", ".status", ".actions", "[data-name=score]", "[data-name=caption]"):
+            expect(page.locator(part).first).to_be_in_viewport(ratio=1)
+        assert page.locator(".board").bounding_box()["width"] > width / 2
+        page.goto(page.url.replace("#play", "#study"))
+        for part in (".board", ".actions", "[data-name=score]"):
+            expect(page.locator(part).first).to_be_in_viewport(ratio=1)
+    page = open_page("#learn/layli/4", width=width, height=height)
+    for part in (".board", ".task", "[data-does=show_me]"):
+        expect(page.locator(part)).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_learn_shows_the_task_and_the_board_first_on_a_phone(open_page: Open) -> None:
+    for width, height in ((390, 844), (360, 640)):
+        page = open_page("#learn/layli/4", width=width, height=height)
+        for part in (".task", ".board", "[data-does=show_me]"):
+            expect(page.locator(part)).to_be_in_viewport(ratio=1)
+        task, board = (page.locator(part).bounding_box() for part in (".task", ".board"))
+        assert task["y"] + task["height"] <= board["y"]
 
 
 def test_it_works_offline_once_loaded(open_page: Open, site: Site) -> None:
