@@ -99,8 +99,8 @@ def test_grades_are_filled_evenly_until_there_are_enough() -> None:
         ("layli_goobalay 2,0,0,1,0,3/1,4,0,0,5,1 20-0 S", {0: -4, 3: 5, 5: -2}, "c"),
         # S4 makes an uur: step 6.
         ("layli_goobalay 2,0,0,1,0,3/1,3,0,0,5,1 0-0 S", {0: -4, 3: 4, 5: 0}, "om"),
-        # S6 ends in North's captured hole: Learn, Leyla, step 7.
-        ("leyla 1,0,0,1,1,0n/2,0,0,0,1,0 0-0 S", {0: 4, 3: 2, 4: 9}, "r"),
+        # S3 wins seeds back from N2: Learn, Leyla, step 6.
+        ("leyla 0,0,3,0,6n,1/0,4n,0,2,5,1 0-0 S", {2: 9, 5: 2}, "r"),
     ],
 )
 def test_tags_say_what_the_best_action_does(text: str, values: dict[int, int], tags: str) -> None:
