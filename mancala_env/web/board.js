@@ -5,6 +5,7 @@
  */
 
 import { writeCaption } from "./caption_line.js";
+import { Film } from "./film.js";
 import { measures as m } from "./measures.js";
 import { caption, placeName, seedsText, steps } from "./motion.js";
 import { describe, handShapes, Layout, ownedWord, playerName, isEstimate, statusOf, turnName, UprightLayout } from "./scene.js";
@@ -55,7 +56,9 @@ export class BoardView {
   #numbers = [];
   #buttons = [];
   #at = 0; // the hole that is reached with Tab
-  #moving = null;
+  #moving = null; // the film of a turn
+  /** Called when a turn starts to be shown, at each of its steps, and at its end. */
+  onFilm = () => {};
   #resting = 0; // a timer
   #state = null;
   #options = {};
@@ -98,7 +101,7 @@ export class BoardView {
   }
 
   #take(game, options) {
-    this.#moving?.stop();
+    this.cancel();
     this.#state = game;
     this.#options = options;
     if (!this.#layout || this.#layout.ruleset !== game.ruleset) this.#setUp(game.ruleset);
@@ -114,29 +117,44 @@ export class BoardView {
    * @param {import("./engine.js").Game} before @param {object} timeline @param {import("./engine.js").Game} after
    * @param {[number, number]} speed  Seconds that a seed takes to fall (0: no animation), and most seconds of a turn.
    * @param {boolean} [isPressed]  Whether the user pressed the hole. Then the first seed falls at once.
+   * @param {{at?: number, isPaused?: boolean, isStill?: boolean}} [start]  The first step to show, and whether to pause there; `isStill`
+   *   shows steps without flying seeds.
    * @returns {Promise<void>}  Resolves when the animation ends or is skipped.
    */
-  async move(before, timeline, after, [seedSeconds, most], isPressed = false) {
-    if (seedSeconds > 0) {
+  async move(before, timeline, after, speed, isPressed = false, { isStill = false, ...start } = {}) {
+    if (speed[0] > 0) {
       this.#rest();
       this.#take(before, {});
       this.#drawSeeds([...before.seeds, ...before.stores], 0);
       this.#labelButtons();
-      const moving = new Moving();
-      this.#moving = moving;
-      const film = steps(before, timeline, seedSeconds);
-      const pace = Math.min(1, most / film.at(-1).start);
-      for (const step of film) {
-        this.#step(step, timeline, pace * step.seconds);
-        if (step === film[0] && isPressed) continue;
-        await moving.wait(pace * step.seconds);
-        if (moving.isStopped) break;
-      }
-      if (this.#moving !== moving) return; // another position is shown by now
+      const film = new Film(steps(before, timeline, speed[0]), speed, (step, seconds, isJump) => {
+        this.#step(step, timeline, isStill ? 0 : seconds, isJump);
+        this.onFilm();
+      }, start);
+      this.#moving = film;
+      await film.run(isPressed);
+      if (this.#moving !== film) return; // another position is shown by now
       this.#moving = null;
     }
     this.#rest();
     this.show(after);
+    this.onFilm();
+  }
+
+  /** The turn that is being shown, or null. @returns {Film | null} */
+  get film() {
+    return this.#moving;
+  }
+
+  /** The caption of the step that is shown. */
+  get caption() {
+    return this.base.querySelector("[data-name=caption]").textContent;
+  }
+
+  /** End the animation without showing its end: the caller shows another position. */
+  cancel() {
+    this.#moving?.stop();
+    this.#moving = null;
   }
 
   /** Ignore the pointer for a moment; keys still work. */
@@ -286,9 +304,9 @@ export class BoardView {
     });
   }
 
-  #step(step, timeline, seconds) {
+  #step(step, timeline, seconds, isJump) {
     const { ruleset } = this.#layout, { event, state } = step;
-    if (["lift", "own", "put_back", "store"].includes(event.kind) || step.start === 0) this.#drawBase(state, {});
+    if (["lift", "own", "put_back", "store"].includes(event.kind) || step.start === 0 || isJump) this.#drawBase(state, {});
     this.overlay.replaceChildren();
     const at = step.source >= 0 ? step.source : event.kind === "own" ? event.hole : -1;
     if (at >= 0) handShapes(this.#layout, at, step.inHand).forEach((shape) => draw(shape, this.overlay));
@@ -345,26 +363,3 @@ export class BoardView {
     );
   }
 }
-
-/** A series of waits that `stop` ends at once. */
-class Moving {
-  isStopped = false;
-  #stop = () => {};
-
-  wait(seconds) {
-    if (this.isStopped) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, 1000 * seconds);
-      this.#stop = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
-  stop() {
-    this.isStopped = true;
-    this.#stop();
-  }
-}
-

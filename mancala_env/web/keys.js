@@ -21,6 +21,9 @@ export const KEYS = {
   "{": "first",
   "}": "last",
   b: "board",
+  a: "again",
+  ",": "step_back",
+  ".": "step_on",
   Escape: "skip",
   "?": "keys",
 };

@@ -9,6 +9,7 @@ import { GameLine, turnText } from "./game.js";
 import { sharedAnalysis } from "./game_analysis.js";
 import { drawGraph } from "./graph.js";
 import { endsOf, positionInWords, seedsText, timelineOf } from "./motion.js";
+import { Playback } from "./playback.js";
 import { readRecord, writeRecord } from "./record.js";
 import { isMistake, yoursOf } from "./report.js";
 import { ReportCard } from "./report_card.js";
@@ -53,7 +54,7 @@ export class StudyView {
         h("div", { class: "row actions" },
           button("first", () => this.goTo(0), t("keys.first")),
           button("earlier", () => this.goTo(this.line.at - 1), t("keys.earlier")),
-          button("later", () => this.goTo(this.line.at + 1), t("keys.later")),
+          button("later", () => this.later(), t("keys.later")),
           button("last", () => this.goTo(Infinity), t("keys.last")),
           button("play_from_here", () => this.app.go("play", { line: new GameLine(this.line.game, this.line.rounds) })),
           button("retry", () => this.retry())),
@@ -76,6 +77,8 @@ export class StudyView {
               h("button", { type: "button", onclick: () => download(`${this.line.ruleset.name}.txt`, writeRecord(this.line)) }, t("study.save"))))),
         h("details", { class: "card", ontoggle: (event) => event.target.open && this.setUp.show(this.line.game) }, h("summary", {}, t("study.set_up")), this.setUp.element)));
     this.board = new BoardView(place, { onHole: (hole) => this.press(hole) });
+    this.playback = new Playback(app, this.board, { turn: () => this.line?.lastTurn, done: () => this.isShown && this.#draw() });
+    this.happened.after(this.playback.element);
     this.commands = {
       sow: (action) => this.sow(action),
       board: () => this.board.focus(),
@@ -87,7 +90,10 @@ export class StudyView {
       take_back: () => this.takeBack(),
       hint: () => this.sayBest(),
       earlier: () => this.goTo(this.line.at - 1),
-      later: () => this.goTo(this.line.at + 1),
+      later: () => this.later(),
+      again: () => this.playback.again(),
+      step_back: () => this.playback.step(-1),
+      step_on: () => this.playback.step(1),
       first: () => this.goTo(0),
       last: () => this.goTo(Infinity),
       new_game: () => this.begin(new GameLine(this.app.engine.newGame(this.line.ruleset))),
@@ -194,16 +200,25 @@ export class StudyView {
   async #play(action) {
     const { line } = this;
     this.analysis.stopAnalysis();
-    const known = line.turns[line.at];
-    if (known?.action === action) line.goTo(line.at + 1);
-    else line.play(action);
+    const isNew = line.turns[line.at]?.action !== action;
+    if (isNew) line.play(action);
+    else line.goTo(line.at + 1);
     const turn = line.lastTurn, timeline = timelineOf(turn.before, action);
     this.app.say(turnInWords(turn));
     this.#list();
     await this.board.move(turn.before, timeline, turn.after, this.app.speed, true);
     if (!this.isShown || this.line !== line || line.lastTurn !== turn) return;
     this.#showCurrent();
-    this.#grade();
+    if (isNew) this.#grade();
+  }
+
+  /** Show the next turn of the game, seed by seed if turns are animated. */
+  later() {
+    const turn = this.line.turns[this.line.at];
+    if (!turn || !this.app.speed[0]) return this.goTo(this.line.at + 1);
+    this.#retry = null;
+    this.verdict.textContent = "";
+    return this.#play(turn.action);
   }
 
   goTo(at) {
@@ -251,6 +266,7 @@ export class StudyView {
   /** Show the current position and analyse it. */
   #showCurrent() {
     const { game } = this.line;
+    this.board.cancel();
     this.app.address("study", game);
     kept.write("studied", writeRecord(this.line), true);
     if (document.activeElement !== this.text) this.text.value = game.text;
@@ -282,6 +298,7 @@ export class StudyView {
     const last = line.lastTurn && line.lastTurn.after === game ? endsOf(timelineOf(line.lastTurn.before, line.lastTurn.action)) : [];
     this.board.show(game, { legal, last, values });
     this.status.textContent = statusOf(game.ruleset, game);
+    this.playback.draw();
     this.happened.textContent = line.lastTurn ? happened(line.lastTurn) : "";
     this.values.draw(game, this.analysis.of(game), Boolean(this.#retry));
     if (this.#areValuesShown && !this.#retry) this.coach.draw(game);

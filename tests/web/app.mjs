@@ -291,7 +291,7 @@ test("keys are shown in a dialog, and do what the view says", () => {
   const shown = Object.fromEntries(rows);
   assert.deepEqual([shown.t, shown.Esc, shown.Enter], [t("keys.last_turn"), t("keys.skip"), t("keys.press")]);
   assert.ok(!("Backspace" in shown) && !("Escape" in shown));
-  assert.equal(rows.length, 3 + 16);
+  assert.equal(rows.length, 3 + 19);
   dialog().close();
   const press = (key) => keys[0]({ key, target: new FakeElement("body"), preventDefault() {} });
   press("3");

@@ -59,6 +59,11 @@ export class FakeElement {
     this.children = [];
     this.append(...children);
   }
+  after(...children) {
+    const place = this.parentElement.children, at = place.indexOf(this) + 1;
+    for (const child of children) child.parentElement = this.parentElement;
+    place.splice(at, 0, ...children);
+  }
   remove(isCounted = true) {
     if (isCounted) this.removals += 1;
     if (!this.parentElement) return;

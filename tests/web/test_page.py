@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_page import Open, Site, status, wait_for_you
+from browser_page import Open, Site, open_form, status, wait_for_you
 
 from mancala_env import Position, rulesets
 from mancala_env.games.records import GameRecord, games_text
@@ -171,9 +171,10 @@ def test_less_motion_means_none(open_page: Open) -> None:
 
 def test_a_match_goes_into_its_second_round(open_page: Open) -> None:
     page = open_page("#play")
+    open_form(page)
     page.get_by_label("Length").select_option("match")
     page.get_by_label("You play").select_option("neither")
-    page.get_by_label("Opponent").select_option("random")
+    page.get_by_label("Opponent").select_option("1")
     next_round = page.get_by_role("button", name="Next round")
     for _ in range(6):  # 5 % of these matches end with the first round
         page.get_by_role("button", name="Start").click()
@@ -520,6 +521,34 @@ def test_a_finished_game_has_a_report_with_jumps(open_page: Open) -> None:
     expect(page.locator(".study .table > .verdict")).to_contain_text("South played S6 here and lost 8 seeds")
 
 
+def test_a_turn_is_paused_walked_seed_by_seed_and_shown_again(open_page: Open) -> None:
+    page = open_page(kept={"settings": {"speed": "slow", "theme": "auto", "keys": True, "language": None}})
+    page.keyboard.press("3")
+    page.get_by_role("button", name="Pause").click()
+    slider = page.get_by_role("slider", name="Step of the turn")
+    at = int(slider.input_value())
+    slider.focus()
+    page.keyboard.press("ArrowRight")  # the slider keeps the arrow keys
+    expect(slider).to_have_value(str(at + 1))
+    page.keyboard.press("Home")
+    expect(slider).to_have_value("0")
+    expect(page.locator(".holes button").first).not_to_be_focused()
+    page.keyboard.press("End")
+    expect(status(page)).to_contain_text("thinking")
+    page.get_by_role("combobox", name="Sowing speed").select_option("off")
+    assert wait_for_you(page)
+    played = turns_of(page)
+    board = page.evaluate("document.querySelector('.board svg').textContent")
+    page.get_by_role("button", name="Show the last turn again").click()
+    expect(slider).to_have_value("0")
+    page.keyboard.press(".")
+    expect(slider).to_have_value("1")
+    page.keyboard.press("Escape")
+    expect(page.locator(".holes button.legal").first).to_be_visible()
+    assert page.evaluate("document.querySelector('.board svg').textContent") == board
+    assert turns_of(page) == played
+
+
 def test_a_position_is_set_up_by_hand(open_page: Open) -> None:
     page = open_page(f"#study/{LATE.replace(' ', '+')}")
     page.get_by_text("Set up a position").click()
@@ -622,9 +651,7 @@ def test_two_browsers_do_not_disturb_each_other(open_page: Open) -> None:
 def test_axe_finds_nothing(open_page: Open, view: str, scheme: Any) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = open_page(f"#{view}", color_scheme=scheme)
-    closed = page.locator("details:not([open]) > summary:visible")
-    while closed.count():
-        closed.first.click()
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     if view == "play":
         page.keyboard.press("1")
         wait_for_you(page)
