@@ -12,11 +12,23 @@ export const AGENTS = {
   perfect: [1, 5, 60],
   random: null,
 };
+/** The agents of levels 1 to 8, by their rating in docs/results/leaderboard.md. */
+export const LEVELS = [
+  { kind: "random" },
+  { kind: "greedy" },
+  { kind: "minimax", strength: 2 },
+  { kind: "minimax", strength: 4 },
+  { kind: "minimax", strength: 6 },
+  { kind: "mcts", strength: 400 },
+  { kind: "mcts", strength: 1000 },
+  { kind: "perfect", strength: 5 },
+].map((agent, n) => ({ ...agent, level: n + 1 }));
 /** The agent that replaces an agent of the server while the server fails. */
 const SPARE = { kind: "minimax", strength: 6 };
 
-/** The name of an agent {kind, strength}, or {kind: "served", label}, for the user. */
-export function agentName({ kind, strength, label }) {
+/** The name of an agent {kind, strength}, {kind, strength, level} or {kind: "served", label}, for the user. */
+export function agentName({ kind, strength, label, level }) {
+  if (level) return t("agent.level", { level });
   if (kind === "served") return label;
   return AGENTS[kind] ? `${t(`agent.${kind}`)} ${strength}` : t(`agent.${kind}`);
 }
@@ -34,7 +46,8 @@ export function recordName(player) {
  */
 export function askAgent(app, searches, { game, rounds, ruleset }, agent, listening) {
   const network = agent.kind === "network" ? app.networks.get(ruleset.name) ?? null : null;
-  if (agent.kind !== "served") return searches.ask("choose", game, { ...agent, network }, listening);
+  const { level, ...asked } = agent;
+  if (agent.kind !== "served") return searches.ask("choose", game, { ...asked, network }, listening);
   const own = async () => ({ ...(await searches.ask("choose", game, SPARE, listening)), note: `${SPARE.kind}:${SPARE.strength} of the page played` });
   return app.askServer("choose", game, { ...agent, rounds: rounds === MATCH ? "match" : rounds }, listening, own, { label: agent.label, agent: agentName(SPARE) });
 }

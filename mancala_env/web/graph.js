@@ -33,7 +33,7 @@ export function drawGraph(place, leads, at, total) {
   leads.forEach((lead, n) => {
     if (lead && lead.lower === lead.upper && leads.length < 80) make("circle", { cx: x(n), cy: y(lead.lower), r: 2.6, fill: "var(--m-south)" }, svg);
   });
-  make("line", { x1: x(at), x2: x(at), y1: TOP - 6, y2: HEIGHT - BOTTOM + 6, stroke: "var(--m-mark)", "stroke-width": 2, "stroke-dasharray": "4 3" }, svg);
+  make("line", { x1: x(at), x2: x(at), y1: TOP - 6, y2: HEIGHT - BOTTOM + 6, stroke: "var(--m-ink)", "stroke-width": 2, "stroke-dasharray": "4 3" }, svg);
   place.replaceChildren(svg);
 }
 

@@ -1,18 +1,20 @@
 /** The form for a new game: its ruleset, the players, their strength and the length. The browser keeps the choices. */
 
-import { AGENTS } from "./agents.js";
+import { agentName, AGENTS, LEVELS } from "./agents.js";
 import { field, h, kept, select } from "./dom.js";
 import { GameLine, MATCH } from "./game.js";
 import { rulesetFields } from "./rulesets.js";
 import { t } from "./texts.js";
 
 const SERVED = "served:";
+const OWN = "own"; // the level of an agent that is chosen under Advanced
 
 export class NewGameForm {
   /** @param {object} app @param {() => void} start  Called when the user asks for a new game. */
   constructor(app, start) {
     this.app = app;
-    this.chosen = { side: "south", agent: "greedy", strength: 6, rounds: "round", starter: "south", ...kept.read("play", {}) };
+    const before = kept.read("play", {});
+    this.chosen = { side: "south", level: levelOf(before.agent), agent: "greedy", strength: 6, rounds: "round", starter: "south", ...before };
     this.rulesetForm = rulesetFields(app, "play");
     this.element = h("form", { class: "fields", onsubmit: (event) => {
       event.preventDefault();
@@ -20,10 +22,35 @@ export class NewGameForm {
     } },
       this.rulesetForm.element,
       this.#choice("side", ["south", "north", "both", "neither"]),
-      this.#agentFields(),
+      this.#levelField(),
       this.#choice("rounds", ["round", "match"]),
-      this.#choice("starter", ["south", "north"]),
+      h("details", {}, h("summary", {}, t("play.advanced")), h("div", { class: "fields" },
+        this.#agentFields(),
+        this.#choice("starter", ["south", "north"]))),
       h("button", { class: "main", type: "submit" }, t("play.start")));
+    this.words = h("small", {});
+    this.element.addEventListener("change", () => this.#sum());
+    this.#sum();
+  }
+
+  /** Choose the ruleset of a game that is shown, so that the next game has it, too. */
+  follow(ruleset) {
+    this.rulesetForm.set(ruleset);
+    this.#sum();
+  }
+
+  /** Write the choices in one line, for the folded form. */
+  #sum() {
+    const { side } = this.chosen;
+    const title = this.rulesetForm.title, agent = agentName(this.#agent);
+    this.words.textContent = side === "both" ? `${title} · ${t("play.side.both")}` : t("play.summary", { title, side: `${t("play.side")} ${t(`play.side.${side}`)}`, agent });
+  }
+
+  /** The opponent that is chosen. */
+  get #agent() {
+    const { chosen } = this;
+    if (chosen.level === OWN) return { kind: chosen.agent, strength: Number(chosen.strength) };
+    return LEVELS[chosen.level - 1] ?? this.#servedAgent(chosen.level);
   }
 
   /** The new game: {line, players}. @throws {InvalidInput} If a rule option is invalid. */
@@ -31,7 +58,7 @@ export class NewGameForm {
     const { chosen } = this;
     const ruleset = this.rulesetForm.read();
     const start = this.app.engine.newGame(ruleset, { starter: chosen.starter === "north" ? 1 : 0 });
-    const agent = this.#servedAgent(chosen.agent) ?? { kind: chosen.agent, strength: Number(chosen.strength) };
+    const agent = this.#agent;
     const yours = { south: [0], north: [1], both: [0, 1], neither: [] }[chosen.side];
     const rounds = chosen.rounds === "match" && ruleset.dials.match !== "single" ? MATCH : 1;
     return { line: new GameLine(start, rounds), players: [0, 1].map((player) => (yours.includes(player) ? "you" : agent)) };
@@ -46,13 +73,28 @@ export class NewGameForm {
     return field(t(`play.${name}`), select(values.map((value) => [value, t(`play.${name}.${value}`)]), this.chosen[name], (value) => this.#keep(name, value)));
   }
 
+  #levelField() {
+    const levels = [...LEVELS.map(({ level }) => String(level)), OWN].map((level) => [level, t(`play.level.${level}`)]);
+    const served = (this.app.served?.agents ?? []).map(({ label }) => [SERVED + label, label]);
+    if (![...levels, ...served].some(([level]) => level === this.chosen.level)) this.chosen.level = levelOf();
+    this.level = select([...levels, ...served], this.chosen.level, (value) => this.#keep("level", value));
+    return field(t("play.level"), this.level);
+  }
+
+  #useOwnAgent() {
+    this.level.value = OWN;
+    this.#keep("level", OWN);
+  }
+
   /** The fields of the agent and of its strength. */
   #agentFields() {
     const { chosen } = this;
-    const strength = h("input", { type: "number", inputmode: "numeric", onchange: () => this.#keep("strength", strength.value) });
+    const strength = h("input", { type: "number", inputmode: "numeric", onchange: () => {
+      this.#keep("strength", strength.value);
+      this.#useOwnAgent();
+    } });
     const strengthField = field(t("play.strength"), strength);
-    const served = (this.app.served?.agents ?? []).map(({ label }) => [SERVED + label, label]);
-    if (!(chosen.agent in AGENTS) && !served.some(([name]) => name === chosen.agent)) chosen.agent = "greedy";
+    if (!(chosen.agent in AGENTS)) chosen.agent = "greedy";
     const fit = (isNew) => {
       const range = AGENTS[chosen.agent];
       strengthField.hidden = !range;
@@ -62,8 +104,9 @@ export class NewGameForm {
       strength.value = chosen.strength;
       strengthField.firstChild.textContent = t(`play.strength.${chosen.agent}`);
     };
-    const agent = field(t("play.agent"), select([...Object.keys(AGENTS).map((kind) => [kind, t(`agent.${kind}`)]), ...served], chosen.agent, (value) => {
+    const agent = field(t("play.agent"), select(Object.keys(AGENTS).map((kind) => [kind, t(`agent.${kind}`)]), chosen.agent, (value) => {
       this.#keep("agent", value);
+      this.#useOwnAgent();
       fit(true);
     }));
     fit(false);
@@ -75,4 +118,10 @@ export class NewGameForm {
     const found = this.app.served?.agents.find(({ label }) => name === `${SERVED}${label}`);
     return found && { kind: "served", ...found };
   }
+}
+
+/** The level of an agent that was chosen before there were levels. */
+function levelOf(agent) {
+  if (!agent) return "2";
+  return agent.startsWith(SERVED) ? agent : OWN;
 }

@@ -4,6 +4,7 @@ import { agentName, askAgent, recordName } from "./agents.js";
 import { BoardView } from "./board.js";
 import { doesText, happened } from "./coach.js";
 import { Coach } from "./coach_card.js";
+import { showDocs } from "./docs_link.js";
 import { h } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
 import { sharedAnalysis } from "./game_analysis.js";
@@ -45,7 +46,12 @@ export class PlayView {
     this.form = new NewGameForm(app, () => {
       this.newGame();
       this.board.focus();
+      if (innerWidth > 900) return;
+      this.newGamePlace.open = false; // the board is above it
+      this.board.place.scrollIntoView();
     });
+    this.newGamePlace = h("details", {}, h("summary", {}, t("play.new_game"), this.form.words), this.form.element);
+    this.docs = h("a", { class: "docs-link" });
     const place = h("div");
     this.status = h("p", { class: "status" });
     this.happened = h("p", { class: "happened" });
@@ -71,8 +77,10 @@ export class PlayView {
           this.studyButton),
         this.coachPlace),
       h("aside", { class: "panel" },
-        h("details", { class: "card", open: innerWidth > 900 }, h("summary", {}, t("play.new_game")), this.form.element),
         h("section", { class: "card" }, h("h2", {}, t("play.turns")), this.turns),
+        h("section", { class: "card new-game" },
+          this.newGamePlace,
+          h("p", { class: "docs" }, this.docs)),
         h("section", { class: "card" }, h("h2", {}, t("play.record")), recordRow(this, (name) => this.#resume(name)))));
     this.board = new BoardView(place, { onHole: (hole) => this.press(hole) });
     this.playback = new Playback(app, this.board, { turn: () => this.line?.lastTurn, done: () => this.isShown && this.#refresh() });
@@ -159,6 +167,8 @@ export class PlayView {
     this.line.names = players.map(recordName);
     this.#analysis?.stop();
     this.players = players;
+    this.form.follow(line.ruleset);
+    showDocs(this.docs, this.app.engine, line.ruleset);
     this.#isPaused = false;
     this.turns.replaceChildren();
     this.#saveAndList(false);

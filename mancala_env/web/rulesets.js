@@ -6,7 +6,7 @@ import { t } from "./texts.js";
 
 const OWN = "own dials";
 
-/** Return form fields that choose a ruleset: {element, read()}. `read` throws InvalidInput for invalid rule options. */
+/** Return form fields that choose a ruleset: {element, title, read(), set(ruleset)}. `read` throws InvalidInput for invalid rule options. */
 export function rulesetFields(app, place) {
   const { engine } = app;
   const name = `ruleset.${place}`;
@@ -78,5 +78,12 @@ export function rulesetFields(app, place) {
   }
 
   show();
-  return { element, read, set };
+  return {
+    element,
+    read,
+    set,
+    get title() {
+      return engine.rulesets.find((ruleset) => ruleset.name === chosen.name)?.title ?? t("ruleset.own_title");
+    },
+  };
 }

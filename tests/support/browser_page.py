@@ -55,3 +55,8 @@ def wait_for_you(page: "Page") -> bool:
         "() => /Your turn|has won|draw|is over/.test(document.querySelector('.status').textContent)"
     )
     return "Your turn" in status(page).inner_text()
+
+
+def open_form(page: "Page") -> None:
+    """Open the folded form of a new game."""
+    page.evaluate("document.querySelector('.new-game details').open = true")

@@ -44,7 +44,7 @@ const { coachText, effectsOf, happened } = await at("coach.js");
 const { Engine } = await at("engine.js");
 const { GameLine, MATCH, turnText } = await at("game.js");
 const { seedsText } = await at("motion.js");
-const { agentName } = await at("agents.js");
+const { agentName, recordName } = await at("agents.js");
 const { PlayView } = await at("play.js");
 const { listGames, readRecord, writeRecord } = await at("record.js");
 const { readAddress } = await at("address.js");
@@ -101,8 +101,8 @@ test("a game is played against an agent, turn by turn", async () => {
   assert.match(app.said.at(-1), /South plays S3/);
   assert.equal(button(view, "take_back").disabled, false);
   const [{ task, game, options }] = asked;
-  assert.deepEqual([task, game.text, options], ["choose", view.line.game.text, { kind: "greedy", strength: 6, network: null }]);
-  assert.equal(view.status.textContent, t("play.thinking", { agent: t("agent.greedy"), player: "North" }));
+  assert.deepEqual([task, game.text, options], ["choose", view.line.game.text, { kind: "greedy", network: null }]);
+  assert.equal(view.status.textContent, t("play.thinking", { agent: t("agent.level", { level: 2 }), player: "North" }));
   assert.deepEqual(legalHoles(view), []);
   view.sow(0); // it is not the user's turn
   assert.equal(app.said.at(-1), view.status.textContent);
@@ -125,7 +125,7 @@ test("an agent that fails is named, and the status does not say that it thinks",
   asked[0].reject(new Error("no network"));
   await soon();
   assert.deepEqual(app.warned, ["no network"]);
-  assert.equal(view.status.textContent, t("play.no_answer", { agent: t("agent.greedy"), player: "North" }));
+  assert.equal(view.status.textContent, t("play.no_answer", { agent: t("agent.level", { level: 2 }), player: "North" }));
 });
 
 test("a view that is left does not go on, and thinks again when it is entered", async () => {
@@ -327,13 +327,13 @@ test("a game is kept for a reload and in the list, and taken up from there", asy
   assert.match(record, /\[South "human"\]\n\[North "greedy"\]/);
   assert.equal(readRecord(engine, record).line.turns.length, 1);
   const again = opened();
-  assert.deepEqual([turns(again), again.players], [["S4"], ["you", { kind: "greedy", strength: 6 }]]);
+  assert.deepEqual([turns(again), again.players], [["S4"], ["you", { kind: "greedy", level: 2 }]]);
   again.newGame();
   assert.deepEqual(turns(again), []);
   const games = again.root.all().find((one) => one.getAttribute("aria-label") === t("play.games"));
   games.fire("focus");
   assert.equal(games.children.length, 2);
-  assert.equal(games.children[1].textContent, t("play.game", { title: "Layli Goobalay", south: t("play.you"), north: t("agent.greedy"), turns: 1 }));
+  assert.equal(games.children[1].textContent, t("play.game", { title: "Layli Goobalay", south: t("play.you"), north: t("agent.level", { level: 2 }), turns: 1 }));
   games.value = games.children[1].value;
   games.fire("change");
   assert.deepEqual(turns(again), ["S4"]);
@@ -402,10 +402,9 @@ test("the form chooses side, agent, strength, length and who starts, and keeps t
   for (const option of selects.filter((one) => one.children.some(({ value }) => value === "north") )) { option.value = "north"; option.fire("change"); }
   start();
   assert.deepEqual([view.players, view.line.game.player, view.line.rounds], [[{ kind: "minimax", strength: 9 }, "you"], 1, MATCH]);
-  assert.deepEqual(JSON.parse(localStorage["mancala.play"]), { side: "north", agent: "minimax", strength: "9", rounds: "match", starter: "north" });
+  assert.deepEqual(JSON.parse(localStorage["mancala.play"]), { side: "north", level: "own", agent: "minimax", strength: "9", rounds: "match", starter: "north" });
   assert.ok(app.said.at(-1).startsWith(t("play.begun", { title: "Layli Goobalay" })));
   choose("served:a.zip");
-  assert.equal(label.hidden, true);
   start();
   assert.deepEqual(view.players[0], { kind: "served", agent: "checkpoint", checkpoint: "a.zip", label: "a.zip" });
   localStorage["mancala.play"] = JSON.stringify({ agent: "minimax", strength: 99 });
@@ -413,7 +412,38 @@ test("the form chooses side, agent, strength, length and who starts, and keeps t
   assert.equal(other.form.chosen.strength, 6); // out of range
   app.served = null;
   localStorage["mancala.play"] = JSON.stringify({ agent: "served:a.zip" });
-  assert.equal(new PlayView(app).form.chosen.agent, "greedy"); // no longer there
+  const without = new PlayView(app).form.chosen;
+  assert.deepEqual([without.agent, without.level], ["greedy", "2"]); // no longer there
+});
+
+test("levels are agents of rising strength, and the folded form says what is chosen", () => {
+  const { form } = opened(), { level } = form;
+  assert.deepEqual(level.children.map(({ value }) => value), ["1", "2", "3", "4", "5", "6", "7", "8", "own"]);
+  const specs = level.children.slice(0, 8).map(({ value }) => {
+    level.value = value;
+    level.fire("change");
+    const [you, agent] = form.read().players;
+    assert.equal(you, "you");
+    assert.equal(agentName(agent), t("agent.level", { level: value }));
+    return recordName(agent);
+  });
+  assert.deepEqual(specs, ["random", "greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:400", "mcts:1000", "perfect:5"]);
+  form.element.fire("change");
+  assert.equal(form.words.textContent, "Layli Goobalay · You play South · Level 8");
+  assert.equal(JSON.parse(localStorage["mancala.play"]).level, "8");
+});
+
+test("the form and the link to the rules follow the game", () => {
+  const view = opened({ game: engine.newGame("gabata_i") });
+  assert.ok(view.docs.getAttribute("href").endsWith("/rulesets/gabata_i.html"));
+  assert.equal(view.docs.textContent, t("play.rules", { title: view.line.ruleset.title }));
+  assert.ok(view.form.words.textContent.startsWith(`${view.line.ruleset.title} · `));
+  view.newGame();
+  assert.equal(view.line.ruleset.name, "gabata_i");
+  view.enter({ game: engine.newGame(engine.ownRuleset({ name: "mine", row_width: 3 })) });
+  assert.ok(view.docs.getAttribute("href").endsWith("/reference/rules.html"));
+  view.newGame();
+  assert.equal(view.line.ruleset.rowWidth, 3);
 });
 
 test("an agent of the server is asked there, and the page's answer is noted", async () => {

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_page import Open, Site, status, wait_for_you
+from browser_page import Open, Site, open_form, status, wait_for_you
 
 from mancala_env import Position, rulesets
 from mancala_env.games.records import GameRecord, games_text
@@ -171,9 +171,10 @@ def test_less_motion_means_none(open_page: Open) -> None:
 
 def test_a_match_goes_into_its_second_round(open_page: Open) -> None:
     page = open_page("#play")
+    open_form(page)
     page.get_by_label("Length").select_option("match")
     page.get_by_label("You play").select_option("neither")
-    page.get_by_label("Opponent").select_option("random")
+    page.get_by_label("Opponent").select_option("1")
     next_round = page.get_by_role("button", name="Next round")
     for _ in range(6):  # 5 % of these matches end with the first round
         page.get_by_role("button", name="Start").click()
@@ -640,13 +641,17 @@ def test_two_browsers_do_not_disturb_each_other(open_page: Open) -> None:
 
 @pytest.mark.parametrize(
     ("view", "scheme"),
-    [("play", "light"), (f"study/{LATE.replace(' ', '+')}", "dark"), ("learn/leyla/3", "light")],
+    [
+        ("play", "light"),
+        (f"study/{LATE.replace(' ', '+')}", "dark"),
+        ("learn/leyla/3", "light"),
+        ("puzzles/leyla/3", "dark"),
+    ],
 )
 def test_axe_finds_nothing(open_page: Open, view: str, scheme: Any) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = open_page(f"#{view}", color_scheme=scheme)
-    for details in page.locator("details:not([open]) > summary").all():
-        details.click()
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     if view == "play":
         page.keyboard.press("1")
         wait_for_you(page)
@@ -659,7 +664,23 @@ def test_axe_finds_nothing(open_page: Open, view: str, scheme: Any) -> None:
         assert found.violations_count == 0, found.generate_report()
 
 
-@pytest.mark.parametrize("view", ["play", "study", "learn", f"play/{LONG}"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_coach_and_report(open_page: Open, scheme: Any) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = open_page(f"#play/{LATE.replace(' ', '+')}", color_scheme=scheme)
+    page.keyboard.press("v")
+    expect(page.locator(".coach li")).to_have_count(2)
+    found = axe.run(page)
+    assert found.violations_count == 0, found.generate_report()
+    page.keyboard.press("6")
+    while wait_for_you(page):
+        page.locator(".holes button.legal").first.click()
+    expect(page.locator(".moments button").first).to_be_visible()
+    found = axe.run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.parametrize("view", ["play", "study", "puzzles/leyla/3", "learn", f"play/{LONG}"])
 def test_it_fits_on_a_phone(open_page: Open, view: str) -> None:
     page = open_page(f"#{view}", width=360, height=740, has_touch=True, is_mobile=True)
     expect(page.locator(".board.upright")).to_be_visible()

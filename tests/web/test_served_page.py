@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from browser_page import Open, status, wait_for_you
+from browser_page import Open, open_form, status, wait_for_you
 from page_server import CHECKPOINT, served
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -37,6 +37,7 @@ def site(tmp_path: Path):
 
 def test_a_checkpoint_plays(open_page: Open) -> None:
     page = open_page()
+    open_form(page)
     page.get_by_label("Opponent").select_option("served:small.zip")
     page.get_by_role("button", name="Start").click()
     for key in "123456":
@@ -64,6 +65,7 @@ def test_the_page_continues_by_itself_when_the_server_is_gone(
     open_page: Open, site: _At, tmp_path: Path
 ) -> None:
     page = open_page()
+    open_form(page)
     page.get_by_label("Opponent").select_option("served:small.zip")
     page.get_by_role("button", name="Start").click()
     page.keyboard.press("1")
@@ -110,6 +112,7 @@ def test_the_page_answers_what_the_server_fails_at(open_page: Open, monkeypatch:
     news = page.locator(".notice.news")
     expect(news).to_contain_text("internal error of the server")
     page.get_by_role("link", name="Play").click()
+    open_form(page)
     page.get_by_label("Opponent").select_option("served:small.zip")
     page.get_by_role("button", name="Start").click()
     page.keyboard.press("1")
@@ -122,6 +125,7 @@ def test_a_server_killed_and_started_again_continues_with_the_game(
     open_page: Open, site: _At, tmp_path: Path
 ) -> None:
     page = open_page()
+    open_form(page)
     page.get_by_label("Opponent").select_option("served:small.zip")
     page.get_by_role("button", name="Start").click()
     assert wait_for_you(page)
@@ -146,6 +150,7 @@ def test_a_server_killed_and_started_again_continues_with_the_game(
 @pytest.mark.slow
 def test_a_network_of_single_rounds_says_at_the_start_that_it_cannot_play_a_match(open_page: Open) -> None:
     page = open_page()
+    open_form(page)
     page.get_by_label("Game", exact=True).select_option("gabata_five_holes")
     page.get_by_label("Length").select_option("match")
     page.get_by_label("You play").select_option("north")
