@@ -130,6 +130,23 @@ def test_an_opponents_hole_says_why_it_cannot_be_sown(open_page: Open) -> None:
     expect(status(page)).to_contain_text("N3 is North's. South to move")
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_newcomer_starts_with_a_card(open_page: Open, width: int) -> None:
+    page = open_page(width=width, height=720)
+    cards = page.locator(".start .cards button")
+    assert cards.count() == 3
+    for card in cards.all():
+        assert card.locator("svg").bounding_box()["width"] > 80
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_role("button", name="Leyla").click()
+    expect(page.locator(".start")).to_be_hidden()
+    page.keyboard.press("1")
+    assert wait_for_you(page)
+    assert text_of(page).startswith("leyla ")
+    reloaded(page)
+    expect(page.locator(".start")).to_be_hidden()
+
+
 def test_the_list_of_keys_opens_at_its_top(open_page: Open) -> None:
     page = open_page(width=1280, height=720)
     page.keyboard.press("?")
@@ -648,6 +665,7 @@ def test_axe_finds_nothing(open_page: Open, view: str, scheme: Any) -> None:
     page = open_page(f"#{view}", color_scheme=scheme)
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     if view == "play":
+        assert axe.run(page).violations_count == 0  # with the cards of newcomers
         page.keyboard.press("1")
         wait_for_you(page)
     found = axe.run(page)
