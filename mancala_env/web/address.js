@@ -1,5 +1,5 @@
 /**
- * The page's address names what is shown: `#play`, `#study/POSITION`, `#learn/GAME/STEP`.
+ * The page's address names what is shown: `#play`, `#study/POSITION`, `#puzzles/RULESET/NUMBER`, `#learn/GAME/STEP`.
  *
  * A position is its text with + for spaces:
  *

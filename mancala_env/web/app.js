@@ -1,4 +1,4 @@
-/** The page around the views Play, Study and Learn: header, settings, messages, and the choice of the view. */
+/** The page around the views Play, Study, Puzzles and Learn: header, settings, messages, and the choice of the view. */
 
 import { addressOf, readAddress } from "./address.js";
 import { field, h, kept, select } from "./dom.js";
@@ -6,6 +6,7 @@ import { Engine } from "./engine.js";
 import { KEYS, listen } from "./keys.js";
 import { LearnView } from "./learn.js";
 import { PlayView } from "./play.js";
+import { PuzzlesView } from "./puzzles.js";
 import { Served } from "./served.js";
 import { lineOf } from "./share.js";
 import { StudyView } from "./study.js";
@@ -14,7 +15,7 @@ import { Toasts } from "./toasts.js";
 
 /** Seconds that a seed takes to fall, and most seconds that the animation of a turn takes. */
 const SPEEDS = { off: [0, 0], slow: [0.3, 40], normal: [0.1, 10], fast: [0.05, 6] };
-const VIEWS = { play: PlayView, study: StudyView, learn: LearnView };
+const VIEWS = { play: PlayView, study: StudyView, puzzles: PuzzlesView, learn: LearnView };
 
 class App {
   /** The user's settings, saved in this browser. */
@@ -169,7 +170,7 @@ class App {
     clearTimeout(this.#later);
     const address = readAddress(location.hash), { view, rest } = address;
     const name = Object.hasOwn(VIEWS, view) ? view : "play";
-    if (name === "learn") return this.#show(name, { at: rest });
+    if (name === "learn" || name === "puzzles") return this.#show(name, { at: rest });
     if (!rest) return this.#show(name, {});
     try {
       const line = lineOf(this.engine, address);

@@ -128,6 +128,19 @@ export class GameAnalysis {
     }
   }
 
+  /** Look a position up in the opening book, once. Returns whether that gave new values. */
+  async lookUp(game) {
+    const known = this.of(game);
+    if (known.book) return false;
+    known.book = { values: {}, line: [] };
+    try {
+      known.book = await this.searcher.ask("book", game);
+    } catch {
+      delete known.book; // the book is a file that cannot be loaded without the server
+    }
+    return Object.keys(known.book?.values ?? {}).length > 0;
+  }
+
   /** Stop the searches of the current position. */
   stopAnalysis() {
     this.#current?.abort();

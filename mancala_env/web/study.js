@@ -4,6 +4,7 @@ import { BoardView } from "./board.js";
 import { happened } from "./coach.js";
 import { Coach } from "./coach_card.js";
 import { download, field, h, kept, select } from "./dom.js";
+import { Explorer } from "./explorer.js";
 import { GameLine, turnText } from "./game.js";
 import { sharedAnalysis } from "./game_analysis.js";
 import { drawGraph } from "./graph.js";
@@ -42,6 +43,7 @@ export class StudyView {
     this.turns = h("ol", { class: "turns", "aria-label": t("play.turns") });
     this.verdict = h("p", { class: "verdict" });
     this.gamesPlace = h("section", { class: "card", hidden: true });
+    this.explorer = new Explorer({ analysis: this.analysis, follow: (at, action) => this.#follow(at, action), restart: () => this.commands.new_game() });
     this.setUp = new SetUp(app, (game) => this.begin(new GameLine(game)));
     this.root = h("div", { class: "view study" },
       h("h1", { class: "unseen" }, t("nav.study")),
@@ -64,6 +66,7 @@ export class StudyView {
         this.gamesPlace,
         this.values.element,
         this.coach.element,
+        this.explorer.element,
         h("section", { class: "card" }, h("h2", {}, t("study.position")),
           h("form", { onsubmit: (event) => { event.preventDefault(); this.read(); } },
             field(t("study.text"), this.text),
@@ -226,6 +229,12 @@ export class StudyView {
     this.app.say(`${this.line.lastTurn ? t("study.after", { turn: turnText(this.line.lastTurn), number: this.line.at }) : t("study.at_start")} ${statusOf(this.line.ruleset, this.line.game)}`);
   }
 
+  /** Go to a place of the game and play an action there; null plays none. */
+  #follow(at, action) {
+    this.goTo(at);
+    if (action !== null) this.#tryAction(action);
+  }
+
   takeBack() {
     if (this.line.at === 0) return this.app.say(t("play.nothing_to_take_back"));
     this.goTo(this.line.at - 1);
@@ -294,6 +303,7 @@ export class StudyView {
     this.values.draw(game, this.analysis.of(game), Boolean(this.#retry));
     if (this.#areValuesShown && !this.#retry) this.coach.draw(game);
     else this.coach.hide();
+    this.explorer.show(line, Boolean(this.#retry));
     this.#drawGraph();
     this.report.draw(line, this.#isGraded);
   }

@@ -20,7 +20,7 @@ const VIEW = (name) => `export class ${name} {
   leave() { noted.push("leave ${name}"); }
 }`;
 const HOOK = `export async function resolve(name, context, next) {
-  const found = /^\\.\\/(play|study|learn)\\.js$/.exec(name);
+  const found = /^\\.\\/(play|study|puzzles|learn)\\.js$/.exec(name);
   if (!found || !context.parentURL.endsWith("/app.js")) return next(name, context);
   const view = found[1][0].toUpperCase() + found[1].slice(1) + "View";
   return { url: "data:text/javascript," + encodeURIComponent((${VIEW.toString()})(view)), shortCircuit: true };
@@ -88,7 +88,7 @@ test("the page starts with its parts, its language and the game", () => {
   skip.fire("click", { preventDefault: () => { isPrevented = true; } });
   assert.equal(document.activeElement, main);
   assert.equal(isPrevented, true);
-  assert.deepEqual(find(header, "a").map((link) => link.getAttribute("href")), ["#play", "#play", "#study", "#learn"]);
+  assert.deepEqual(find(header, "a").map((link) => link.getAttribute("href")), ["#play", "#play", "#study", "#puzzles", "#learn"]);
   assert.ok(footer.textContent.includes(t("app.served")));
   assert.deepEqual(app.served.about, ABOUT);
   assert.equal(find(main, "section").length, 1);
@@ -99,7 +99,7 @@ test("an address leads to its view, which is made once", () => {
   const made = noted.length;
   follow(fragmentOf("study", LATE));
   assert.equal(view.given.game.text, LATE);
-  assert.deepEqual(Object.entries(app.links).map(([name, link]) => [name, link.getAttribute("aria-current")]), [["play", null], ["study", "page"], ["learn", null]]);
+  assert.deepEqual(Object.entries(app.links).map(([name, link]) => [name, link.getAttribute("aria-current")]), [["play", null], ["study", "page"], ["puzzles", null], ["learn", null]]);
   assert.deepEqual(app.main.children, [view.root]);
   assert.equal(noted.at(-1), "enter StudyView");
   assert.ok(noted.slice(made).includes("leave PlayView"));

@@ -658,7 +658,12 @@ def test_two_browsers_do_not_disturb_each_other(open_page: Open) -> None:
 
 @pytest.mark.parametrize(
     ("view", "scheme"),
-    [("play", "light"), (f"study/{LATE.replace(' ', '+')}", "dark"), ("learn/leyla/3", "light")],
+    [
+        ("play", "light"),
+        (f"study/{LATE.replace(' ', '+')}", "dark"),
+        ("learn/leyla/3", "light"),
+        ("puzzles/leyla/3", "dark"),
+    ],
 )
 def test_axe_finds_nothing(open_page: Open, view: str, scheme: Any) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
@@ -677,7 +682,7 @@ def test_axe_finds_nothing(open_page: Open, view: str, scheme: Any) -> None:
         assert found.violations_count == 0, found.generate_report()
 
 
-@pytest.mark.parametrize("view", ["play", "study", "learn", f"play/{LONG}"])
+@pytest.mark.parametrize("view", ["play", "study", "puzzles/leyla/3", "learn", f"play/{LONG}"])
 def test_it_fits_on_a_phone(open_page: Open, view: str) -> None:
     page = open_page(f"#{view}", width=360, height=740, has_touch=True, is_mobile=True)
     expect(page.locator(".board.upright")).to_be_visible()
