@@ -228,6 +228,7 @@ export class PlayView {
     const { board, line } = this;
     this.#thinking?.abort();
     if (this.left.isThere) this.app.tell("", false);
+    this.startCards.show(true);
     this.#analysis?.stopAnalysis();
     const turn = line.play(action);
     if (note) turn.note = note;

@@ -39,13 +39,14 @@ export class StartCards {
   }
 }
 
-/** The holes of a position. */
+/** The holes of a position, without words and numbers. */
 function picture(game) {
   const layout = new Layout(game.ruleset), [top, bottom] = layout.tops;
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", `${layout.left} ${top - EDGE} ${layout.width - 2 * layout.left} ${bottom - top + 2 * EDGE}`);
   svg.setAttribute("class", "mancala");
   svg.setAttribute("aria-hidden", "true");
-  for (const shape of describe(layout, game).shapes) draw(shape, svg);
+  const shapes = describe(layout, game).shapes.filter((shape) => shape === layout.board || /^(hole|owned|seed)/.test(shape.name));
+  for (const shape of shapes) draw(shape, svg);
   return svg;
 }
