@@ -682,6 +682,22 @@ def test_axe_finds_nothing(open_page: Open, view: str, scheme: Any) -> None:
         assert found.violations_count == 0, found.generate_report()
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_coach_and_report(open_page: Open, scheme: Any) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = open_page(f"#play/{LATE.replace(' ', '+')}", color_scheme=scheme)
+    page.keyboard.press("v")
+    expect(page.locator(".coach li")).to_have_count(2)
+    found = axe.run(page)
+    assert found.violations_count == 0, found.generate_report()
+    page.keyboard.press("6")
+    while wait_for_you(page):
+        page.locator(".holes button.legal").first.click()
+    expect(page.locator(".moments button").first).to_be_visible()
+    found = axe.run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
 @pytest.mark.parametrize("view", ["play", "study", "puzzles/leyla/3", "learn", f"play/{LONG}"])
 def test_it_fits_on_a_phone(open_page: Open, view: str) -> None:
     page = open_page(f"#{view}", width=360, height=740, has_touch=True, is_mobile=True)
