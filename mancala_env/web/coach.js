@@ -6,7 +6,7 @@ import { playerName, valueText } from "./scene.js";
 import { t } from "./texts.js";
 
 /** The effects of an action, from its timeline: {laps, captured, ransomed, owned, isEndless, passed, isOver}.
- * `owned` holds the holes that the player wins, `passed` the player who has to pass, or null.
+ * `owned` holds the holes that the player wins, `passed` the player that passes, or null.
  */
 export function effectsOf(game, action) {
   const { events, laps } = timelineOf(game, action);

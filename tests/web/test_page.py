@@ -130,6 +130,23 @@ def test_an_opponents_hole_says_why_it_cannot_be_sown(open_page: Open) -> None:
     expect(status(page)).to_contain_text("N3 is North's. South to move")
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_newcomer_starts_with_a_card(open_page: Open, width: int) -> None:
+    page = open_page(width=width, height=720)
+    cards = page.locator(".start .cards button")
+    assert cards.count() == 3
+    for card in cards.all():
+        assert card.locator("svg").bounding_box()["width"] > 80
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_role("button", name="Leyla").click()
+    expect(page.locator(".start")).to_be_hidden()
+    page.keyboard.press("1")
+    assert wait_for_you(page)
+    assert text_of(page).startswith("leyla ")
+    reloaded(page)
+    expect(page.locator(".start")).to_be_hidden()
+
+
 def test_the_list_of_keys_opens_at_its_top(open_page: Open) -> None:
     page = open_page(width=1280, height=720)
     page.keyboard.press("?")
@@ -653,6 +670,7 @@ def test_axe_finds_nothing(open_page: Open, view: str, scheme: Any) -> None:
     page = open_page(f"#{view}", color_scheme=scheme)
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     if view == "play":
+        assert axe.run(page).violations_count == 0  # with the cards of newcomers
         page.keyboard.press("1")
         wait_for_you(page)
     found = axe.run(page)
@@ -662,6 +680,22 @@ def test_axe_finds_nothing(open_page: Open, view: str, scheme: Any) -> None:
         expect(page.get_by_role("dialog")).to_be_visible()
         found = axe.run(page)
         assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_coach_and_report(open_page: Open, scheme: Any) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = open_page(f"#play/{LATE.replace(' ', '+')}", color_scheme=scheme)
+    page.keyboard.press("v")
+    expect(page.locator(".coach li")).to_have_count(2)
+    found = axe.run(page)
+    assert found.violations_count == 0, found.generate_report()
+    page.keyboard.press("6")
+    while wait_for_you(page):
+        page.locator(".holes button.legal").first.click()
+    expect(page.locator(".moments button").first).to_be_visible()
+    found = axe.run(page)
+    assert found.violations_count == 0, found.generate_report()
 
 
 @pytest.mark.parametrize("view", ["play", "study", "puzzles/leyla/3", "learn", f"play/{LONG}"])
