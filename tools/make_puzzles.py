@@ -35,12 +35,13 @@ MOST_NODES = 150_000
 """Most nodes of the solver for the values of one puzzle."""
 AGENTS = ("greedy", "minimax:2", "minimax:4", "trained")
 """The agents that try each puzzle."""
+SEARCH_DEPTHS = {"greedy": 1, "minimax:2": 2, "minimax:4": 4}
+"""Depth of minimax that chooses like an agent, ties included."""
 MAX_LOOKAHEAD = 8
 """Deepest minimax search that tries each puzzle."""
 GRADES = 4
 TAGS = {"own": "o", "ransom": "r", "capture": "c", "only": "m", "trap": "t"}
 """Letters of the tags: owns a hole, ransoms, captures, alone keeps the result, a weak agent fails."""
-_TRIES = 5
 _MOST_TURNS_AFTER = 6
 _PASSES = 16
 _MOST_CANDIDATES = 360
@@ -56,7 +57,7 @@ class Puzzle:
         position: Text of the position without the name of the ruleset.
         tags: Letters of TAGS, of the best action.
         lookahead: Smallest depth of minimax that finds the best action; MAX_LOOKAHEAD + 1 if none does.
-        failing: Bit n is set if ``AGENTS[n]`` fails in most of its tries.
+        failing: Bit n is set if ``AGENTS[n]`` probably chooses another action.
         grade: 1 (easy) to GRADES (hardest); see :func:`grade_of`.
         values: Value of each legal action in ascending order of actions.
     """
@@ -138,27 +139,37 @@ def tags_of(position: Position, values: dict[int, int], failing: int) -> str:
     return "".join(letter for tag, letter in TAGS.items() if found[tag])
 
 
+def searched(ruleset: Ruleset, games: np.ndarray, depth: int) -> np.ndarray:
+    """Return the values of minimax for each action of each position."""
+    agent = agents.make(f"minimax:{depth}", ruleset)
+    assert isinstance(agent, MinimaxAgent)
+    return agent.action_values(games, ruleset.num_holes)
+
+
 def lookaheads(ruleset: Ruleset, games: np.ndarray, best: np.ndarray) -> np.ndarray:
     """Return int64 `[N]`, the smallest depth of minimax that prefers the best action of each position."""
     found = np.full(len(games), MAX_LOOKAHEAD + 1)
     for depth in reversed(range(1, MAX_LOOKAHEAD + 1)):
-        agent = agents.make(f"minimax:{depth}", ruleset, seed=_SEED)
-        assert isinstance(agent, MinimaxAgent)
-        values = agent.action_values(games, ruleset.num_holes)
-        ahead = np.sort(values, axis=1)
-        is_found = (values.argmax(axis=1) == best) & (ahead[:, -1] > ahead[:, -2])
-        found[is_found] = depth
+        found[_chances(searched(ruleset, games, depth), best) == 1] = depth
     return found
 
 
 def failing_agents(ruleset: Ruleset, games: np.ndarray, best: np.ndarray) -> np.ndarray:
-    """Return int64 `[N]`, the bits of the agents that fail each position in most of their tries."""
+    """Return int64 `[N]`, the bits of the agents that choose the best action with a chance below one half."""
     failing = np.zeros(len(games), np.int64)
     for bit, spec in enumerate(AGENTS):
-        agent = agents.make(spec, ruleset, seed=_SEED)
-        wrong = np.mean([agent.act(games) != best for _ in range(_TRIES)], axis=0)
-        failing |= (wrong > 0.5).astype(np.int64) << bit
+        if spec in SEARCH_DEPTHS:
+            chances = _chances(searched(ruleset, games, SEARCH_DEPTHS[spec]), best)
+        else:
+            chances = agents.make(spec, ruleset).act(games) == best
+        failing |= (chances < 0.5).astype(np.int64) << bit
     return failing
+
+
+def _chances(values: np.ndarray, best: np.ndarray) -> np.ndarray:
+    """Return the chance of an agent that breaks ties of its values at random to choose the best action."""
+    is_tied = values == values.max(axis=1, keepdims=True)
+    return is_tied[np.arange(len(best)), best] / is_tied.sum(axis=1)
 
 
 def make(ruleset: Ruleset, per_grade: int) -> list[Puzzle]:
@@ -169,17 +180,35 @@ def make(ruleset: Ruleset, per_grade: int) -> list[Puzzle]:
         found.setdefault(position.to_text(), (position, values))
         if len(found) == _MOST_CANDIDATES:
             break
-    games = np.concatenate([position.games for position, _ in found.values()])
-    best = np.array([max(values, key=values.__getitem__) for _, values in found.values()])
-    ahead = lookaheads(ruleset, games, best)
-    failing = failing_agents(ruleset, games, best)
-    rows: list[Puzzle] = []
-    for n, (text, (position, values)) in enumerate(found.items()):
-        grade = grade_of(int(ahead[n]), int(failing[n]))
-        tags = tags_of(position, values, int(failing[n]))
-        listed = [values[action] for action in sorted(values)]
-        rows.append(Puzzle(text.split(" ", 1)[1], tags, int(ahead[n]), int(failing[n]), grade, listed))
-    return chosen(rows, per_grade)
+    return chosen(graded(ruleset, list(found.values())), per_grade)
+
+
+def graded(ruleset: Ruleset, given: Sequence[Candidate]) -> list[Puzzle]:
+    """Return a puzzle for each position."""
+    games = np.concatenate([position.games for position, _ in given])
+    best = np.array([max(values, key=values.__getitem__) for _, values in given])
+    ahead = lookaheads(ruleset, games, best).tolist()
+    failing = failing_agents(ruleset, games, best).tolist()
+    return [
+        Puzzle(
+            position.to_text().split(" ", 1)[1],
+            tags_of(position, values, failing[n]),
+            ahead[n],
+            failing[n],
+            grade_of(ahead[n], failing[n]),
+            [values[action] for action in sorted(values)],
+        )
+        for n, (position, values) in enumerate(given)
+    ]
+
+
+def grade_again(ruleset: Ruleset) -> list[Puzzle]:
+    """Return the bundled puzzles, graded with the current agents."""
+    given = []
+    for puzzle in read(ruleset):
+        position = Position.from_text(f"{ruleset.name} {puzzle.position}")
+        given.append((position, dict(zip(position.legal_actions, puzzle.values, strict=True))))
+    return chosen(graded(ruleset, given), len(given))
 
 
 def chosen(rows: Sequence[Puzzle], per_grade: int) -> list[Puzzle]:
@@ -213,10 +242,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(prog="python -m tools.make_puzzles", description=__doc__)
     parser.add_argument("rulesets", nargs="*", help="names of rulesets; by default all with a trained agent")
     parser.add_argument("--per_grade", type=int, default=80, help="most puzzles of each grade (80)")
+    parser.add_argument("--grade", action="store_true", help="only grade the bundled puzzles again")
     options = parser.parse_args(arguments)
     FOLDER.mkdir(exist_ok=True)
     for ruleset in [lookup(name) for name in options.rulesets or rulesets_with("policy")]:
-        puzzles = make(ruleset, options.per_grade)
+        puzzles = grade_again(ruleset) if options.grade else make(ruleset, options.per_grade)
         file_of(ruleset).write_text(text_of(puzzles), encoding="utf-8")
         per_grade = np.bincount([puzzle.grade for puzzle in puzzles], minlength=GRADES + 1)[1:]
         print(f"{ruleset.name}: {len(puzzles)} puzzles, by grade {per_grade.tolist()}", flush=True)

@@ -52,6 +52,7 @@ export function draw(shape, parent) {
 /** An interactive board. `onHole(hole)` is called when a hole is pressed. */
 export class BoardView {
   #layout = null;
+  #isTurned = false;
   #heaps = []; // the circles in each hole, then in the two stores; null in an empty place
   #numbers = [];
   #buttons = [];
@@ -105,6 +106,16 @@ export class BoardView {
     this.#state = game;
     this.#options = options;
     if (!this.#layout || this.#layout.ruleset !== game.ruleset) this.#setUp(game.ruleset);
+  }
+
+  /** Draw North's row below from now on, or South's again. */
+  turn(isTurned) {
+    if (isTurned === this.#isTurned) return;
+    this.#isTurned = isTurned;
+    if (!this.#layout) return;
+    this.skip();
+    this.#setUp(this.#layout.ruleset);
+    if (this.#state) this.#draw();
   }
 
   /** Change which holes are highlighted and what is written on them, in the same position. */
@@ -184,7 +195,7 @@ export class BoardView {
   }
 
   #setUp(ruleset) {
-    this.#layout = new (this.#isNarrow(ruleset) ? UprightLayout : Layout)(ruleset);
+    this.#layout = new (this.#isNarrow(ruleset) ? UprightLayout : Layout)(ruleset, this.#isTurned);
     const { width, height } = this.#layout;
     this.svg.setAttribute("viewBox", `0 0 ${number(width)} ${number(height)}`);
     this.place.classList.toggle("upright", this.#layout instanceof UprightLayout);

@@ -10,8 +10,10 @@ const SERVED = "served:";
 const OWN = "own"; // the level of an agent that is chosen under Advanced
 
 export class NewGameForm {
-  /** @param {object} app @param {() => void} start  Called when the user asks for a new game. */
-  constructor(app, start) {
+  /** @param {object} app @param {() => void} start  Called when the user asks for a new game.
+   * @param {() => void} [turn]  Called when the user changes which side is below.
+   */
+  constructor(app, start, turn = () => {}) {
     this.app = app;
     const before = kept.read("play", {});
     this.chosen = { side: "south", level: levelOf(before.agent), agent: "greedy", strength: 6, rounds: "round", starter: "south", ...before };
@@ -24,6 +26,7 @@ export class NewGameForm {
       this.#choice("side", ["south", "north", "both", "neither"]),
       this.#levelField(),
       this.#choice("rounds", ["round", "match"]),
+      this.#belowCheck(turn),
       h("details", {}, h("summary", {}, t("play.advanced")), h("div", { class: "fields" },
         this.#agentFields(),
         this.#choice("starter", ["south", "north"]))),
@@ -71,6 +74,19 @@ export class NewGameForm {
 
   #choice(name, values) {
     return field(t(`play.${name}`), select(values.map((value) => [value, t(`play.${name}.${value}`)]), this.chosen[name], (value) => this.#keep(name, value)));
+  }
+
+  /** Whether North is drawn below: the user's side, if the user plays North alone. */
+  isTurned(players) {
+    return (this.chosen.below ?? true) && players[1] === "you" && players[0] !== "you";
+  }
+
+  #belowCheck(turn) {
+    const below = h("input", { type: "checkbox", checked: this.chosen.below ?? true, onchange: () => {
+      this.#keep("below", below.checked);
+      turn();
+    } });
+    return h("label", { class: "check" }, below, t("play.below"));
   }
 
   #levelField() {

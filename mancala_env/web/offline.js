@@ -3,7 +3,7 @@
 const CACHE = "mancala";
 const FILES = [
   "./", "address.js", "agents.js", "api/about", "app.js", "board.js", "book.js", "books.json", "coach.js", "coach_card.js", "dom.js", "engine.js",
-  "caption_line.js", "docs_link.js",
+  "caption_line.js", "docs_link.js", "start_cards.js",
   "engine/game_state.js", "engine/input.js", "engine/kernels.js", "engine/mcts.js", "engine/minimax.js",
   "engine/position_text.js", "engine/ruleset.js", "engine/search.js", "engine/solver.js", "engine/timeline.js",
   "engine/value_network.js", "explorer.js", "files.js", "film.js", "game.js", "game_analysis.js", "graph.js",

@@ -18,6 +18,7 @@ import { ReportCard } from "./report_card.js";
 import { SavedGames } from "./saved_games.js";
 import { playerName, statusOf } from "./scene.js";
 import { isAbort, Searches } from "./searches.js";
+import { StartCards } from "./start_cards.js";
 import { t } from "./texts.js";
 import { legalText, reasonOf, turnInWords, whyNotSown } from "./turn_words.js";
 import { showTurns } from "./turns_list.js";
@@ -49,6 +50,11 @@ export class PlayView {
       if (innerWidth > 900) return;
       this.newGamePlace.open = false; // the board is above it
       this.board.place.scrollIntoView();
+    }, () => this.board.turn(this.form.isTurned(this.players)));
+    this.startCards = new StartCards(app, (ruleset) => {
+      this.form.follow(ruleset);
+      this.newGame();
+      this.board.focus();
     });
     this.newGamePlace = h("details", {}, h("summary", {}, t("play.new_game"), this.form.words), this.form.element);
     this.docs = h("a", { class: "docs-link" });
@@ -64,6 +70,7 @@ export class PlayView {
     this.valuesButton.setAttribute("aria-pressed", "false");
     this.root = h("div", { class: "view play" },
       h("h1", { class: "unseen" }, t("nav.play")),
+      this.startCards.element,
       h("section", { class: "table", "aria-label": t("board.label") },
         place,
         this.status,
@@ -120,11 +127,15 @@ export class PlayView {
     if (left && !this.line) {
       try {
         const { line: old } = readRecord(this.app.engine, left.record);
-        if (!game || old.game.text === game.text) return this.begin(old, left.players, left);
+        if (!game || old.game.text === game.text) {
+          this.startCards.isOffered = !this.saved.list().length;
+          return this.begin(old, left.players, left);
+        }
       } catch {
         // Ignore a saved game that can no longer be read.
       }
     }
+    this.startCards.isOffered = !game && !this.saved.list().length;
     if (game) return this.begin(new GameLine(game), this.players);
     this.newGame();
   }
@@ -168,6 +179,7 @@ export class PlayView {
     this.#analysis?.stop();
     this.players = players;
     this.form.follow(line.ruleset);
+    this.board.turn(this.form.isTurned(players));
     showDocs(this.docs, this.app.engine, line.ruleset);
     this.#isPaused = false;
     this.turns.replaceChildren();
@@ -216,6 +228,7 @@ export class PlayView {
     const { board, line } = this;
     this.#thinking?.abort();
     if (this.left.isThere) this.app.tell("", false);
+    this.startCards.show(true);
     this.#analysis?.stopAnalysis();
     const turn = line.play(action);
     if (note) turn.note = note;
@@ -403,6 +416,7 @@ export class PlayView {
     const { line } = this, game = this.shown;
     const legal = this.isYours ? game.legal.map((action) => game.holeOf(action)) : [];
     this.board.show(game, { legal, last: this.#lastHoles(), values: this.#badges() });
+    this.startCards.show(line.turns.length > 0);
     this.goOnButton.hidden = !this.#isPaused;
     this.playback.draw();
     this.happened.textContent = line.lastTurn ? happened(line.lastTurn) : "";

@@ -25,10 +25,12 @@ const words = (x, y, text, size, fill, { anchor = "middle", bold = false, name =
 
 /** The geometry of a ruleset's board. */
 export class Layout {
-  constructor(ruleset) {
+  /** @param {object} ruleset @param {boolean} [isTurned]  Whether North's row is below. */
+  constructor(ruleset, isTurned = false) {
     this.ruleset = ruleset;
+    this.isTurned = isTurned;
     this.squares = [];
-    ruleset.rows.forEach((row, y) => row.forEach((hole, x) => { this.squares[hole] = [y, x]; }));
+    ruleset.rows.forEach((row, y) => row.forEach((hole, x) => { this.squares[hole] = isTurned ? [1 - y, row.length - 1 - x] : [y, x]; }));
     this.measure();
   }
 
@@ -72,7 +74,7 @@ export class Layout {
   }
 
   tray(player) {
-    const atRight = (player === SOUTH) === !this.ruleset.isClockwise;
+    const atRight = ((player === SOUTH) === !this.ruleset.isClockwise) !== this.isTurned;
     const x = atRight ? this.width - m.margin - m.tray : m.margin;
     return box(x + 8, m.header + 10, m.tray - 16, this.board.height - 20, 14, { fill: "hole", stroke: "hole_edge", line: 1.5 });
   }
@@ -156,7 +158,7 @@ export class UprightLayout extends Layout {
   }
 
   tray(player) {
-    const above = (player === SOUTH) === !this.ruleset.isClockwise;
+    const above = ((player === SOUTH) === !this.ruleset.isClockwise) !== this.isTurned;
     const y = above ? m.header + 8 : this.height - m.footer - 8 - STORE_HEIGHT;
     return box(14, y, this.width - 28, STORE_HEIGHT, 14, { fill: "hole", stroke: "hole_edge", line: 1.5 });
   }

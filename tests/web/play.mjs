@@ -433,6 +433,46 @@ test("levels are agents of rising strength, and the folded form says what is cho
   assert.equal(JSON.parse(localStorage["mancala.play"]).level, "8");
 });
 
+test("a newcomer sees a card for each game until the first turn", async () => {
+  const view = opened(), { element } = view.startCards, cards = element.all().filter((one) => one.dataset.card);
+  assert.deepEqual([element.hidden, cards.map(({ dataset }) => dataset.card)], [false, ["layli", "leyla", "gabata"]]);
+  for (const card of cards) assert.ok(card.all().some(({ name }) => name === "svg") && card.textContent.length > 40);
+  assert.equal(element.all().find(({ name }) => name === "a").getAttribute("href"), "#learn/layli/1");
+  cards[1].click();
+  assert.deepEqual([view.line.ruleset.name, element.hidden], ["leyla", true]);
+  view.sow(0);
+  await soon();
+  assert.equal(opened().startCards.element.hidden, true); // no longer a newcomer
+  globalThis.localStorage = newStore();
+  globalThis.sessionStorage = newStore();
+  assert.equal(opened({ game: engine.newGame("gabata_i") }).startCards.element.hidden, true); // came for this game
+  const other = opened();
+  other.startCards.isOffered = true;
+  other.sow(other.line.game.legal[0]);
+  await soon();
+  assert.equal(other.startCards.element.hidden, true);
+});
+
+test("the user's side is below, unless the user does not want it", () => {
+  const view = opened(), { form, board } = view;
+  const firstHole = () => board.holes.children[0].dataset.hole;
+  const below = form.element.all().find((one) => one.getAttribute("type") === "checkbox");
+  const agent = { kind: "random" }, play = (...players) => view.begin(new GameLine(engine.newGame("leyla")), players);
+  play("you", agent);
+  const south = firstHole();
+  play(agent, "you");
+  assert.notEqual(firstHole(), south);
+  for (const [checked, isTurned] of [[false, false], [true, true]]) {
+    below.checked = checked;
+    below.fire("change");
+    assert.equal(firstHole() !== south, isTurned);
+  }
+  play("you", "you");
+  assert.equal(firstHole(), south);
+  play(agent, agent);
+  assert.equal(firstHole(), south);
+});
+
 test("the form and the link to the rules follow the game", () => {
   const view = opened({ game: engine.newGame("gabata_i") });
   assert.ok(view.docs.getAttribute("href").endsWith("/rulesets/gabata_i.html"));

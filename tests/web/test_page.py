@@ -16,7 +16,7 @@ from mancala_env.networks.value import ValueNetworkConfig, ValueWeights
 from mancala_env.networks.value_files import ValueFile
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 EXACT = json.loads((Path(__file__).parents[1] / "data" / "exact.json").read_text(encoding="utf-8"))
 LONG = "layli_goobalay_long+" + "/".join([",".join("4" * 12)] * 2) + "+0-0+S"
@@ -26,6 +26,13 @@ LATE = "layli_goobalay 0,3,0,0,0,2/1,0,2,0,0,1 19-20 S"
 def text_of(page: Page) -> str:
     """Return the position in the address."""
     return page.evaluate("decodeURIComponent(location.hash).split('/').slice(1).join('/')").replace("+", " ")
+
+
+def box_of(part: Locator) -> Any:
+    """Return the place of a part that is shown."""
+    box = part.bounding_box()
+    assert box is not None
+    return box
 
 
 def test_a_whole_game_by_mouse(open_page: Open) -> None:
@@ -128,6 +135,23 @@ def test_an_opponents_hole_says_why_it_cannot_be_sown(open_page: Open) -> None:
     page = open_page("#play", kept={"play": {"side": "both"}})
     page.locator("[data-hole='8']").click(force=True)
     expect(status(page)).to_contain_text("N3 is North's. South to move")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_newcomer_starts_with_a_card(open_page: Open, width: int) -> None:
+    page = open_page(width=width, height=720)
+    cards = page.locator(".start .cards button")
+    assert cards.count() == 3
+    for card in cards.all():
+        assert box_of(card.locator("svg"))["width"] > 80
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_role("button", name="Leyla").click()
+    expect(page.locator(".start")).to_be_hidden()
+    page.keyboard.press("1")
+    assert wait_for_you(page)
+    assert text_of(page).startswith("leyla ")
+    reloaded(page)
+    expect(page.locator(".start")).to_be_hidden()
 
 
 def test_the_list_of_keys_opens_at_its_top(open_page: Open) -> None:
@@ -653,6 +677,7 @@ def test_axe_finds_nothing(open_page: Open, view: str, scheme: Any) -> None:
     page = open_page(f"#{view}", color_scheme=scheme)
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     if view == "play":
+        assert axe.run(page).violations_count == 0  # with the cards of newcomers
         page.keyboard.press("1")
         wait_for_you(page)
     found = axe.run(page)
@@ -702,7 +727,7 @@ def test_everything_that_a_turn_needs_fits_sideways(open_page: Open, width: int,
         page = open_page(address, width=width, height=height)
         for part in (".board", ".status", ".actions", "[data-name=score]", "[data-name=caption]"):
             expect(page.locator(part).first).to_be_in_viewport(ratio=1)
-        assert page.locator(".board").bounding_box()["width"] > width / 2
+        assert box_of(page.locator(".board"))["width"] > width / 2
         page.goto(page.url.replace("#play", "#study"))
         for part in (".board", ".actions", "[data-name=score]"):
             expect(page.locator(part).first).to_be_in_viewport(ratio=1)
@@ -717,7 +742,7 @@ def test_learn_shows_the_task_and_the_board_first_on_a_phone(open_page: Open) ->
         page = open_page("#learn/layli/4", width=width, height=height)
         for part in (".task", ".board", "[data-does=show_me]"):
             expect(page.locator(part)).to_be_in_viewport(ratio=1)
-        task, board = (page.locator(part).bounding_box() for part in (".task", ".board"))
+        task, board = (box_of(page.locator(part)) for part in (".task", ".board"))
         assert task["y"] + task["height"] <= board["y"]
 
 

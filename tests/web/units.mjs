@@ -735,3 +735,14 @@ test("an arrow points from hole to hole in every direction", () => {
       near([beside(left), beside(right)].sort((a, b) => a - b), [-8, 8]);
     }
 });
+
+test("a turned board has North's row below, and every hole where the opposite one of the other side was", () => {
+  for (const name of ["layli_goobalay", "leyla", "layli_goobalay_long"]) for (const Kind of [Layout, UprightLayout]) {
+    const ruleset = engine.ruleset(name), usual = new Kind(ruleset), turned = new Kind(ruleset, true);
+    for (let hole = 0; hole < ruleset.numHoles; hole++) {
+      assert.deepEqual(turned.hole(hole), usual.hole((hole + ruleset.rowWidth) % ruleset.numHoles));
+      assert.equal(turned.outward(hole), -usual.outward(hole));
+    }
+    for (const player of [0, 1]) assert.deepEqual(turned.tray(player), usual.tray(1 - player));
+  }
+});
