@@ -110,7 +110,7 @@ def prove(
         InvalidArgument: Another argument is invalid, or `plan.cap` is too small for a proof.
 
     >>> from mancala_env import Position
-    >>> proof = prove(Position("leyla", [1, 0, 2, 0, 0, 1, 0, 0, 3, 0, 1, 0], stores=(20, 20)))
+    >>> proof = prove(Position({"like": "leyla", "row_width": 3, "name": "small"}))
     >>> proof.bounds[0] == proof.bounds[1]
     True
     """

@@ -404,6 +404,8 @@ def test_a_ruleset_file_is_opened_saved_and_read_by_python(open_page: Open, tmp_
     mine = rulesets.lookup({"like": "leyla", "row_width": 4, "name": "mine"})
     mine.save(tmp_path / "mine.yaml")
     page = open_page(kept={"ruleset.play": {"name": "own dials", "dials": {"row_width": 3}}})
+    if not page.get_by_role("button", name="Open rules").is_visible():
+        page.get_by_text("New game").first.click()
     with page.expect_file_chooser() as chooser:
         page.get_by_role("button", name="Open rules").click()
     chooser.value.set_files(tmp_path / "mine.yaml")
