@@ -464,7 +464,8 @@ def test_commands_that_pass_arguments_on_report_errors_in_one_line(words, said, 
         ),
         (
             ["evaluate", "greedy", "--opening_set", "some"],
-            "--opening_set: invalid choice: 'some' (choose from 'all', 'training', 'evaluation', 'balanced', 'fair')",
+            "--opening_set: invalid choice: 'some' "
+            "(choose from 'all', 'training', 'evaluation', 'balanced', 'fair')",
         ),
         (["evaluate"], "the following arguments are required: SPEC"),
         (
