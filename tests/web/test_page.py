@@ -106,6 +106,7 @@ def test_back_returns_to_the_game_and_a_new_game_can_be_undone(open_page: Open) 
     page.go_forward()
     expect(page.locator("nav [aria-current]")).to_have_text("Study")
     page.go_back()
+    expect(page.locator("nav [aria-current]")).to_have_text("Play")
     page.keyboard.press("n")
     assert turns_of(page) == []
     page.get_by_role("button", name="Undo").click()
