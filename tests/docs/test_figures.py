@@ -39,7 +39,7 @@ def test_the_balanced_openings_are_counted() -> None:
 
 
 def test_the_fair_openings_are_counted() -> None:
-    rows = rows_by_name("guides/evaluate.md", "Fair openings")
+    rows = rows_by_name("explanation/openings.md", "Fair openings")
     assert set(rows) == set(rulesets_with("fair"))
     for name, (count, margin) in rows.items():
         assert int(count) == len(fair_openings(name)), name
