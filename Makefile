@@ -37,7 +37,7 @@ run: .venv/.run-installed  ## train a small self-play agent, evaluate it, show t
 check: setup  ## linters and, at the same time, every test that is not slow
 	$(MAKE) --jobs 2 lint quick
 
-quick: setup
+quick: setup  ## every test that is not slow, without the linters
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 test: setup lint  ## linters and every test

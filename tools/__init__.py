@@ -3,6 +3,8 @@
 | module | content |
 |---|---|
 | `make_ladders`, `make_openings`, `make_match_values`, `make_positions`, `make_book` | write data files |
+| `make_fair_openings`, `make_puzzles`, `make_proofs` | write fair openings, puzzles and proof files |
+| `make_text_baselines` | measures bots on the text tasks, and writes their leaderboard |
 | `make_policy_cards`, `make_value_cards` | bundle networks, and write their cards |
 | `make_default_configs` | writes the generated files of `configs/` |
 | `make_reference` | writes the reference pages of settings and commands |

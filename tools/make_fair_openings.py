@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from mancala_env._util.checks import whole
 from mancala_env._util.command_line import Parser, in_one_line
-from mancala_env._util.files import written_whole
+from mancala_env._util.files import check_can_be_written, written_whole
 from mancala_env._util.package_data import DATA, bundled_file
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.fair_openings import NO_TURN, FairOpening
@@ -126,7 +127,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--folder", type=Path, default=DATA, help="folder to write to")
     options = parser.parse_args(arguments)
-    for ruleset in [lookup(name) for name in options.rulesets]:
+    whole("turns", options.turns, 0)
+    chosen = [lookup(name) for name in options.rulesets]
+    files = [options.folder / bundled_file("fair", ruleset.name).name for ruleset in chosen]
+    for path in files:
+        check_can_be_written(path)
+    for ruleset, path in zip(chosen, files, strict=True):
         solver = Solver(ruleset, memory_mb=options.memory_mb)
         openings, num_undecided = find(solver, options.turns, options.seconds_each)
         if num_undecided:
@@ -134,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"{num_undecided} positions of {ruleset.name} within {options.turns} turns took longer than "
                 f"{options.seconds_each:g} s; use a longer --seconds_each, or fewer --turns"
             )
-        with written_whole(options.folder / bundled_file("fair", ruleset.name).name) as file:
+        with written_whole(path) as file:
             np.savez_compressed(file, **arrays_of(openings))
         print(f"{ruleset.name}: {len(openings)} openings, {solver.nodes:,} nodes", flush=True)
     return 0

@@ -1,31 +1,25 @@
 """Self-play with RLlib's PPO, on a Ray cluster or in processes. See docs/guides/cluster.md."""
 
 import math
-import os
 import time
-import zipfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from io import BytesIO
 from pathlib import Path
 from typing import Any
-
-# Ray reads it when it is imported.
-os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
 import torch
 from rich.console import Console
 
 from mancala_env._util.command_line import in_one_line
 from mancala_env.evaluation import ray_matches
-from mancala_env.networks.checkpoint import IDENTITY_MEMBER, InvalidCheckpoint, read_identity
+from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training.config import CONFIG_FILE, InvalidConfig, read_config
 from mancala_env.training.loggers import logger_of
 from mancala_env.training.progress_bar import RunProgress, say
 from mancala_env.training.rllib.algorithm import SHARED, algorithm_config
 from mancala_env.training.rllib.cluster_config import RayConfig
 from mancala_env.training.run import TrainingDiverged, check_agents, newest_checkpoint, stop_on_signals
-from mancala_env.training.run_folder import FINAL, RunFolder, RunFolderError, identity_of, write_atomically
+from mancala_env.training.run_folder import FINAL, RunFolder, resuming_from, write_atomically
 from mancala_env.training.run_report import report
 from mancala_env.training.schedule import CheckpointTimes, Clock, LearningRate
 from mancala_env.training.training_state import Learned, ProgressMade, read_learned
@@ -70,21 +64,19 @@ class ClusterRun:
         self._config, self._folder = config, folder
         self.last_checkpoint, self.stopped_by = checkpoint, None
         self.steps = self._steps_before = read_identity(checkpoint).environment_steps if checkpoint else 0
-        try:
+        with resuming_from(checkpoint):
             learned = read_learned(checkpoint) if checkpoint else None
-        except InvalidCheckpoint as error:
-            raise RunFolderError(f"cannot resume from {checkpoint}: {error}") from error
-        seconds = learned.progress.seconds if learned else 0.0
+        self.clock = Clock(config, learned.progress.seconds if learned else 0.0)
         self._rates = LearningRate.of(config.ppo)
-        rate = self._rates.at(Clock(config, seconds).part_done(self.steps))
-        left = config.environment_steps and max(1, config.environment_steps - self.steps)
-        settings = algorithm_config(config, config.seed_after(self.steps), rate, left)
-        self._algorithm: Any = settings.build_algo()
-        if learned is not None:
-            group = self._algorithm.learner_group
-            group.set_weights({SHARED: {name: value.numpy() for name, value in learned.weights.items()}})
-            self._algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=group)
-        self.clock = Clock(config, seconds)  # starting the processes does not count
+        with self.clock.pause():  # starting the processes does not count
+            rate = self._rates.at(self.clock.part_done(self.steps))
+            left = config.environment_steps and max(1, config.environment_steps - self.steps)
+            settings = algorithm_config(config, config.seed_after(self.steps), rate, left)
+            self._algorithm: Any = settings.build_algo()
+            if learned is not None:
+                group = self._algorithm.learner_group
+                group.set_weights({SHARED: {name: value.numpy() for name, value in learned.weights.items()}})
+                self._algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=group)
 
     def close(self) -> None:
         """Stop runners and learners."""
@@ -93,12 +85,16 @@ class ClusterRun:
         with suppress(OSError):
             Path(self._algorithm.logdir).rmdir()
 
-    def train(self, progress: RunProgress) -> None:
-        """Train until the run's end or a signal."""
-        self._folder.forget_figures_after(self.steps)
+    def train(self, console: Console) -> None:
+        """Train until the run's end or a signal, and save; the folder is locked."""
+        config, folder = self._config, self._folder
+        write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
+        folder.note_start()
+        folder.forget_figures_after(self.steps)
+        say(console, f"Training {config.game.name} for {config.limit_in_words}; results in {folder.path}")
         steps_before, seconds_before = self.steps, self.clock.seconds
-        times = CheckpointTimes(self._config, self.clock, self._folder.last_steps())
-        with closing(logger_of(self._folder)) as logger:
+        times = CheckpointTimes(config, self.clock, folder.last_steps())
+        with RunProgress(console) as progress, stop_on_signals(self), closing(logger_of(folder)) as logger:
             while not self.stopped_by and (done := self.clock.part_done(self.steps)) < 1:
                 if times.is_due(self.steps):
                     self.save()
@@ -112,6 +108,7 @@ class ClusterRun:
                     logger.record(f"train/{name}", float(figures[key]))
                 logger.dump(self.steps)
                 progress.update(done, f"{self.steps:,} environment steps learned from, {speed:,.0f}/s")
+            self.save(FINAL)
 
     def update(self) -> dict[str, Any] | None:
         """Play and learn once; returns RLlib's figures of the module, None if no runner answered."""
@@ -138,33 +135,10 @@ class ClusterRun:
 
     def save(self, name: str | None = None) -> Path:
         """Write a checkpoint in the package's format; None names it after its environment steps."""
-        path = self._folder.path / (name or f"checkpoints/{self.steps:010d}.zip")
         rate = self._rates.at(self.clock.part_done(self.steps))
-        learned = Learned(self.weights(), {}, rate, ProgressMade(self.clock.seconds, 0))
-        identity = identity_of(self._config, self.steps).to_json().encode()
-        packed = BytesIO()
-        with zipfile.ZipFile(packed, "w") as archive:
-            for member, content in (learned.members() | {IDENTITY_MEMBER: identity}).items():
-                archive.writestr(member, content)
-        write_atomically(path, packed.getvalue())
-        self.last_checkpoint = path
-        return path
-
-
-def train(config: RayConfig, folder: RunFolder, console: Console, resume: bool = False) -> ClusterRun:
-    """Train until the run's end or a signal, and save; Ray is running."""
-    with folder.locked():
-        checkpoint = newest_checkpoint(config, folder, console) if resume else None
-        torch.set_num_threads(max(1, config.threads))
-        with closing(ClusterRun(config, folder, checkpoint)) as run:
-            write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
-            folder.note_start()
-            line = f"Training {config.game.name} for {config.limit_in_words}; results in {folder.path}"
-            say(console, line)
-            with RunProgress(console) as progress, stop_on_signals(run):
-                run.train(progress)
-                run.save(FINAL)
-        return run
+        members = Learned(self.weights(), {}, rate, ProgressMade(self.clock.seconds, 0)).members()
+        self.last_checkpoint = self._folder.write_checkpoint(self._config, self.steps, members, name)
+        return self.last_checkpoint
 
 
 @in_one_line("rllib_train.py", "checkpoints are whole")
@@ -175,9 +149,12 @@ def main(arguments: list[str] | None = None, program: str = "rllib_train.py") ->
     check_agents(config, resumed)
     with started_ray(config):
         folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
-        run = train(config, folder, console, resume=resumed is not None)
+        with folder.locked():
+            checkpoint = newest_checkpoint(config, folder, console) if resumed else None
+            torch.set_num_threads(max(1, config.threads))
+            with closing(ClusterRun(config, folder, checkpoint)) as run:
+                run.train(console)
     if run.stopped_by:
-        line = f"Ended early by {run.stopped_by}; resume with --resume {folder.path}"
-        say(console, line)
+        say(console, f"Ended early by {run.stopped_by}; resume with --resume {folder.path}")
     report(config, folder, folder.path / FINAL, console)
     return 0

@@ -138,7 +138,7 @@ class Evaluation(Tabular):
             if one.agent == agent and one.source == FIXED_POSITIONS:
                 low, high = one.overall.interval
                 parts.append(f"regret {one.overall.mean_regret:.2f} seeds a move ({low:.2f} to {high:.2f})")
-        return f"{agent}: {', '.join(parts)}"
+        return f"{agent}: {', '.join(parts) or 'neither Elo nor regret was measured'}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""

@@ -29,7 +29,7 @@ from mancala_env._util.settings import flat
 from mancala_env._util.stop_signals import STOP_SIGNALS, handled, is_ignored
 from mancala_env.engine.jit.threads import default_num_threads
 from mancala_env.errors import MancalaError
-from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
+from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config, read_settings
 from mancala_env.training.distillation import distill, is_distillation_ahead
 from mancala_env.training.expert_labels import expert
@@ -42,7 +42,14 @@ from mancala_env.training.pool import SnapshotPool
 from mancala_env.training.ppo import SelfPlayPPO
 from mancala_env.training.progress_bar import RunProgress, say
 from mancala_env.training.rollout import SelfPlayBuffer, SelfPlayEnv
-from mancala_env.training.run_folder import FINAL, RunFolder, RunFolderError, identity_of, write_atomically
+from mancala_env.training.run_folder import (
+    FINAL,
+    RunFolder,
+    RunFolderError,
+    identity_of,
+    resuming_from,
+    write_atomically,
+)
 from mancala_env.training.run_report import REPORT, lookahead_in_words, report
 from mancala_env.training.run_results import read_run
 from mancala_env.training.schedule import Clock, LearningRate
@@ -155,14 +162,9 @@ def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None = 
 
 def _load_checkpoint(model: SelfPlayPPO, config: TrainConfig, checkpoint: Path, steps: int) -> None:
     """Load weights, optimizer, counts and learning rate of a checkpoint after `steps` environment steps."""
-    try:
+    with resuming_from(checkpoint):
         learned = read_learned(checkpoint)
         learned.put_into(model.policy, model.policy.optimizer)
-    except InvalidCheckpoint as error:
-        raise RunFolderError(
-            f"cannot resume from {checkpoint}, though it may still play: {error}; move it out of the folder "
-            "to resume from the checkpoint before it"
-        ) from error
     model.count_from(steps, learned.progress.updates)
     model.clock = Clock(config, learned.progress.seconds)
     before = config.ppo

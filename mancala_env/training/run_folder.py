@@ -7,7 +7,7 @@ import platform
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -53,6 +53,18 @@ def reading(path: Path, without: str = "it") -> Iterator[None]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise RunFolderError(
             f"{path} cannot be read ({error}); delete it to resume without {without}"
+        ) from error
+
+
+@contextmanager
+def resuming_from(checkpoint: Path | None) -> Iterator[None]:
+    """Turn InvalidCheckpoint into RunFolderError, within a with statement."""
+    try:
+        yield
+    except InvalidCheckpoint as error:
+        raise RunFolderError(
+            f"cannot resume from {checkpoint}, though it may still play: {error}; move it out of the folder "
+            "to resume from the checkpoint before it"
         ) from error
 
 
@@ -165,13 +177,30 @@ class RunFolder:
 
         The file is `name` in the run's folder; without a name, it is named after its steps in `checkpoints`.
         """
-        path = self.path / name if name else self.checkpoints / f"{model.num_timesteps:010d}.zip"
         packed = BytesIO()
         model.save(packed)
-        identity = identity_of(config, model.num_timesteps)
+        progress = ProgressMade(seconds, model.updates).to_json().encode()
+        return self.write_checkpoint(config, model.num_timesteps, {PROGRESS_MEMBER: progress}, name, packed)
+
+    def write_checkpoint(
+        self,
+        config: TrainConfig,
+        steps: int,
+        members: Mapping[str, bytes],
+        name: str | None = None,
+        packed: BytesIO | None = None,
+    ) -> Path:
+        """Write a checkpoint of `members` after `steps` environment steps, and return its path.
+
+        The file is `name` in the run's folder; without a name, it is named after its steps in `checkpoints`.
+        `packed` is an archive to which the members are added.
+        """
+        path = self.path / name if name else self.checkpoints / f"{steps:010d}.zip"
+        packed = packed or BytesIO()
+        identity = identity_of(config, steps).to_json().encode()
         with zipfile.ZipFile(packed, "a") as archive:
-            archive.writestr(IDENTITY_MEMBER, identity.to_json())
-            archive.writestr(PROGRESS_MEMBER, ProgressMade(seconds, model.updates).to_json())
+            for member, content in {**members, IDENTITY_MEMBER: identity}.items():
+                archive.writestr(member, content)
         write_atomically(path, packed.getvalue())
         return path
 

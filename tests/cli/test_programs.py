@@ -19,7 +19,14 @@ from mancala_env.solver.book import UNKNOWN, Book
 from mancala_env.training import run as train
 from mancala_env.training import value_growth
 from mancala_env.training.config import CONFIGS, read_config
-from tools import make_book, make_ladders, make_page_files, make_positions
+from tools import (
+    make_book,
+    make_fair_openings,
+    make_ladders,
+    make_page_files,
+    make_positions,
+    make_text_baselines,
+)
 from training import cluster_run as rllib_train
 from training.experiments import ceiling, figures, tune
 
@@ -90,6 +97,9 @@ def test_a_bug_of_ours_is_not_hidden(bug):
         (make_book.main, ["leyla", "lyla"], ["make_book", "'lyla'", "'leyla'"]),
         (make_book.main, ["leyla", "--folder", "no/such"], ["--folder", "no/such"]),
         (make_book.main, ["leyla", "--turns", "-1", "--folder", "."], ["--turns", 0, -1]),
+        (make_fair_openings.main, ["gabata_3", "--folder", "no/such"], "no/such"),
+        (make_fair_openings.main, ["gabata_3", "--turns", "-1", "--folder", "."], ["turns", 0, -1]),
+        (make_text_baselines.main, ["--rounds", "0", "--bots", "random"], ["rounds", 1, 0]),
         (make_positions.main, ["leyla", "lyla"], ["make_positions", "'lyla'", "'leyla'"]),
         (make_positions.main, ["leyla", "--folder", "no/such"], ["--folder", "no/such"]),
         (make_ladders.main, ["lyla"], ["make_ladders", "'lyla'", "'leyla'"]),

@@ -11,8 +11,9 @@ from error_checks import raises
 
 from benchmarks import search
 from mancala_env import agents, evaluation, rulesets
+from mancala_env._util.package_data import Kind
 from mancala_env.solver import rulesets_with_positions
-from tools.results import figures, measured, networks, pages, regrets
+from tools.results import figures, measured, pages, regrets
 
 ROOT = Path(__file__).resolve().parents[2]
 QUOTING = ("README.md", "docs/site/index.md")
@@ -139,9 +140,9 @@ def test_measuring_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert list(regrets.measure(path)) == []
 
 
-@pytest.mark.parametrize("kind", ["value", "policy"])
-def test_each_card_of_a_network_has_a_date(kind: networks.Kind) -> None:
-    cards = networks.network_cards(kind)
+@pytest.mark.parametrize("kind", measured.KINDS)
+def test_each_card_of_a_network_has_a_date(kind: Kind) -> None:
+    cards = measured.network_cards(kind)
     assert len(cards) == 9
     for name, card in cards.items():
         assert date.fromisoformat(card.date) >= date(2026, 11, 23), name

@@ -149,6 +149,8 @@ def test_an_evaluation_is_printed_with_elo_and_regret_of_each_agent():
         assert line.startswith(f"{agent}: ")
         assert re.findall(r"-?\d[\d.]*", line.removeprefix(agent).replace("random = 0", "")) == numbers
     assert "Elo" not in str(evaluate("greedy", RULESET, ladder=False))
+    own = {"like": RULESET, "row_width": 3, "name": "unsolved"}
+    assert str(evaluate("greedy", own, ladder=False)) == "greedy: neither Elo nor regret was measured"
     assert "regret" not in str(evaluate("greedy", RULESET, games=4, max_anchors=2, regret=False))
 
 

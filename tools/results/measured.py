@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mancala_env import Position, rulesets, solver
-from mancala_env._util.package_data import bundled_file_of
+from mancala_env._util.package_data import Kind, bundled_file, rulesets_with
 from mancala_env.solver import ILLEGAL, rulesets_with_positions
 from mancala_env.solver.book import rulesets_with_book
 
@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "results"
 HISTORY = ROOT / "benchmarks" / "history.csv"
 
+KINDS: tuple[Kind, ...] = ("value", "policy")
+"""Kinds of networks with a card."""
 _RATING = re.compile(r"^\| `(\S+)` \| (-?\d+) \| (-?\d+) \| (-?\d+) \|", re.MULTILINE)
 _OPENING = re.compile(r"^(\w+) opening, value ([+-]\d+): nodes$")
 
@@ -47,17 +49,56 @@ def newest_speeds(path: Path = HISTORY) -> Speeds:
     raise LookupError(f"{path} lacks a complete run of make bench")
 
 
+class NetworkCard(NamedTuple):
+    """The figures of a network's card, unchanged.
+
+    Attributes:
+        version: Version of the package that made the network.
+        date: Date of the measurements.
+        steps: Environment steps of the training; empty for value networks.
+        scores: Scores with their intervals, by agent and opponent.
+        elo: Elo and the bounds of its interval, by agent.
+        regret: Mean regret with its interval, by agent.
+    """
+
+    version: str
+    date: str
+    steps: str
+    scores: dict[tuple[str, str], str]
+    elo: dict[str, tuple[int, int, int]]
+    regret: dict[str, str]
+
+
+@cache
+def network_cards(kind: Kind) -> dict[str, NetworkCard]:
+    """Return the cards of the bundled networks of a kind, by ruleset."""
+    files = {name: bundled_file(kind, name).with_suffix(".md") for name in rulesets_with(kind)}
+    return {name: read_card(path.read_text(encoding="utf-8")) for name, path in files.items()}
+
+
+def read_card(text: str) -> NetworkCard:
+    """Return the figures of the text of a card."""
+    rows = [
+        [c.strip(" `") for c in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"
+    ]
+    facts = {row[0]: row[1] for row in rows if len(row) == 2}
+    date = re.search(r" on (\d{4}-\d\d-\d\d)\.$", text.strip())
+    assert date, "a card ends with its date"
+    return NetworkCard(
+        facts["version"],
+        date[1],
+        facts.get("environment steps", ""),
+        {(row[0], row[1]): row[3] for row in rows if len(row) == 5 and "%" in row[3] and row[2].isdigit()},
+        {spec: (int(elo), int(low), int(high)) for spec, elo, low, high in _RATING.findall(text)},
+        {row[0]: row[2] for row in rows if len(row) == 5 and re.match(r"\d+\.\d+ \(", row[2])},
+    )
+
+
 def card_ratings(ruleset: str) -> dict[str, tuple[int, int, int]]:
     """Return Elo, and the bounds of its 95 % interval, of the networks of a ruleset, from their cards."""
-    found = {}
-    for kind in ("value", "policy"):
-        network = bundled_file_of(kind, rulesets.lookup(ruleset))
-        if network is not None:
-            text = network.with_suffix(".md").read_text(encoding="utf-8")
-            for spec, elo, low, high in _RATING.findall(text):
-                if spec == "trained" or spec.startswith("value+"):
-                    found[spec] = int(elo), int(low), int(high)
-    return found
+    cards = [card for kind in KINDS if (card := network_cards(kind).get(ruleset))]
+    rated = {spec: elo for card in cards for spec, elo in card.elo.items()}
+    return {spec: elo for spec, elo in rated.items() if spec == "trained" or spec.startswith("value+")}
 
 
 class SolvedStart(NamedTuple):

@@ -1,14 +1,12 @@
 """The page of the bundled networks, from their cards, and of matches between searches."""
 
 import json
-import re
 from collections.abc import Iterable
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any
 
-from mancala_env._util.package_data import Kind, bundled_file, rulesets_with
 from tools.markdown import table
-from tools.results.measured import FOLDER
+from tools.results.measured import FOLDER, NetworkCard, network_cards
 
 _SEARCHES = FOLDER / "searches.json"
 _FORCED = "gabata_3"  # its forced opening decides every round, so it is not in the tables
@@ -24,29 +22,9 @@ _OPPONENTS = ("greedy", "minimax:4", "minimax:6", "value+minimax:4", "mcts:1000"
 _POLICY_HEAD = ("ruleset", "steps", *(f"`{spec}`" for spec in _OPPONENTS), "Elo", "regret, seeds per turn")
 
 
-class NetworkCard(NamedTuple):
-    """The figures of a network's card, unchanged.
-
-    Attributes:
-        version: Version of the package that made the network.
-        date: Date of the measurements.
-        steps: Environment steps of the training; empty for value networks.
-        scores: Scores with their intervals, by agent and opponent.
-        elo: Elo and the bounds of its interval, by agent.
-        regret: Mean regret with its interval, by agent.
-    """
-
-    version: str
-    date: str
-    steps: str
-    scores: dict[tuple[str, str], str]
-    elo: dict[str, tuple[int, int, int]]
-    regret: dict[str, str]
-
-
 def bundled_agents() -> dict[str, str]:
     """Return the tables of the bundled networks, and that of matches between searches."""
-    value, policy = network_cards("value"), network_cards("policy")
+    value, policy = dict(network_cards("value")), dict(network_cards("policy"))
     forced_value, forced_policy = value.pop(_FORCED), policy.pop(_FORCED)
     more = [value[name].elo["value+minimax:6"][0] - card.elo["trained"][0] for name, card in policy.items()]
     searches = json.loads(_SEARCHES.read_text(encoding="utf-8"))
@@ -68,34 +46,6 @@ def bundled_agents() -> dict[str, str]:
         "searches_date": searches["date"],
         "searches_command": searches["command"],
     }
-
-
-def network_cards(kind: Kind) -> dict[str, NetworkCard]:
-    """Return the cards of the bundled networks of a kind, by ruleset."""
-    files = {name: bundled_file(kind, name).with_suffix(".md") for name in rulesets_with(kind)}
-    return {name: read_card(path.read_text(encoding="utf-8")) for name, path in files.items()}
-
-
-def read_card(text: str) -> NetworkCard:
-    """Return the figures of the text of a card."""
-    rows = [
-        [c.strip(" `") for c in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"
-    ]
-    facts = {row[0]: row[1] for row in rows if len(row) == 2}
-    date = re.search(r" on (\d{4}-\d\d-\d\d)\.$", text.strip())
-    assert date, "a card ends with its date"
-    return NetworkCard(
-        facts["version"],
-        date[1],
-        facts.get("environment steps", ""),
-        {(row[0], row[1]): row[3] for row in rows if len(row) == 5 and "%" in row[3] and row[2].isdigit()},
-        {
-            row[0]: (int(row[1]), int(row[2]), int(row[3]))
-            for row in rows
-            if len(row) == 4 and row[1].isdigit()
-        },
-        {row[0]: row[2] for row in rows if len(row) == 5 and re.match(r"\d+\.\d+ \(", row[2])},
-    )
 
 
 def _value_row(name: str, card: NetworkCard) -> list[str]:
@@ -140,8 +90,6 @@ def _half_intervals(elos: Iterable[tuple[int, int, int]]) -> str:
 
 def _made(cards: dict[str, NetworkCard]) -> str:
     """Return versions and dates of cards."""
-    versions, dates = (
-        sorted({card.version for card in cards.values()}),
-        sorted({card.date for card in cards.values()}),
-    )
+    versions = sorted({card.version for card in cards.values()})
+    dates = sorted({card.date for card in cards.values()})
     return f"version {', '.join(versions)}, measured on {', '.join(dates)}"

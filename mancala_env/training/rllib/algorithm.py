@@ -14,7 +14,6 @@ with needing("training on a cluster", "ray"):
     from ray.rllib.algorithms.ppo import PPOConfig
     from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
     from ray.rllib.core.columns import Columns
-    from ray.rllib.core.learner.training_data import TrainingData
     from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
     from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
     from ray.rllib.core.rl_module.rl_module import RLModuleSpec
@@ -70,10 +69,9 @@ class SelfPlayRunner(MultiAgentEnvRunner):
 class SelfPlayLearner(PPOTorchLearner):
     """RLlib's learner, for the episodes of SelfPlayRunner."""
 
-    def update(self, *, training_data: TrainingData, **options: Any) -> Any:  # type: ignore[override]
+    def update(self, *, training_data: Any, **options: Any) -> Any:  # type: ignore[override]
         """Learn from episodes; all are of SHARED, but slices have lost their agent and module."""
-        episodes: Any = training_data.episodes or ()
-        for episode in episodes:
+        for episode in training_data.episodes or ():
             episode.agent_id, episode.module_id = "player", SHARED
         return super().update(training_data=training_data, **options)
 
@@ -112,8 +110,7 @@ def algorithm_config(config: RayConfig, seed: int, rate: float, steps_left: int 
         "opening_set": "training" if config.selfplay.opening_turns else "all",
         "first_player": "random",
     }
-    schedule = [[0, rate], [steps_left, ppo.final_learning_rate]] if steps_left else rate
-    settings_of_ppo: dict[str, Any] = renamed(ppo, RLLIB) | {"lr": schedule}
+    schedule: Any = [[0, rate], [steps_left, ppo.final_learning_rate]] if steps_left else rate
     return (
         PPOConfig()
         .environment(_ENVIRONMENT, env_config=settings_of_env)
@@ -137,7 +134,7 @@ def algorithm_config(config: RayConfig, seed: int, rate: float, steps_left: int 
             vf_clip_param=float("inf"),
             use_kl_loss=False,
             grad_clip_by="global_norm",
-            **settings_of_ppo,
+            **(renamed(ppo, RLLIB) | {"lr": schedule}),
         )
         .debugging(seed=seed)
     )
