@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mancala_env import agents
-from mancala_env._util.command_line import Parser
+from mancala_env._util.checks import whole
+from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import write_whole
 from mancala_env.envs import text
 from mancala_env.games.position import Position
@@ -122,6 +123,7 @@ def page(board: dict[str, Any]) -> str:
     return "\n".join(parts)
 
 
+@in_one_line("make_text_baselines", "the results of finished bots are kept")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command."""
     parser = Parser("python -m tools.make_text_baselines", description=__doc__)
@@ -134,6 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="bots to measure; none: write the page",
     )
     options = parser.parse_args(arguments)
+    whole("--rounds", options.rounds, 1)
     board = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {"format": 1, "entries": []}
     board["hashes"] = text.FIXED_HASHES
     for name in options.bots:
