@@ -51,6 +51,7 @@ bench: setup  ## measure turns, steps and frames per second and compare with oth
 pages: setup  ## write the generated pages of docs/ again
 	$(BIN)/python -m tools.api_pages
 	$(BIN)/python -m tools.results
+	$(BIN)/python -m tools.make_text_baselines --bots
 	$(BIN)/python -m tools.make_reference --write
 	$(BIN)/python docs/site/ruleset_pages.py
 

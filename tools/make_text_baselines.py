@@ -123,7 +123,7 @@ def page(board: dict[str, Any]) -> str:
     return "\n".join(parts)
 
 
-@in_one_line("make_text_baselines", "finished bots are stored")
+@in_one_line("make_text_baselines", "the results of finished bots are kept")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command."""
     parser = Parser("python -m tools.make_text_baselines", description=__doc__)
@@ -136,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="bots to measure; none: write the page",
     )
     options = parser.parse_args(arguments)
-    num_rounds = whole("rounds", options.rounds, 1)
+    whole("--rounds", options.rounds, 1)
     board = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {"format": 1, "entries": []}
     board["hashes"] = text.FIXED_HASHES
     for name in options.bots:

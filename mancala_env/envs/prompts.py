@@ -29,6 +29,8 @@ SOW_QUESTION = (
     "with a line: Answer: <hole> <laps> <captured>"
 )
 _MOST_READ = 100_000
+# Longer answers, such as thousands of spaces, would take the patterns below hours.
+_MOST_OF_ANSWER = 100
 # "Answer: S3", "**Answer:** hole 3", "<answer>3</answer>", "\boxed{3}" and "the answer is 3" begin an answer.
 _MARK = re.compile(r"(?<!/)answer(?:\s+is)?\W{0,9}?[:=>]|answer\s+is\b|\\boxed\s*(?=\{)", re.IGNORECASE)
 _AROUND = r"[\s*_`$\"'(\[{<>:=\\]*(?:text|mathrm|mathbf)?[\s{]*"
@@ -79,12 +81,10 @@ def board_text(position: Position) -> str:
     )
 
 
-def prompt_of(position: Position, question: str, *, show_legal: bool = False) -> str:
-    """Return rules, board and question as one text; `show_legal` adds the legal holes."""
+def prompt_of(position: Position, question: str) -> str:
+    """Return rules, board and question as one text."""
     refuse_swapped("prompt_of(position, question)", position, question)
-    legal = ", ".join(hole_name(position, action) for action in position.legal_actions)
-    parts = [f"Rules\n{rules_in_words(position.ruleset)}", f"Board\n{board_text(position)}"]
-    return "\n\n".join([*parts, *([f"Legal holes: {legal}"] if show_legal else []), question])
+    return f"Rules\n{rules_in_words(position.ruleset)}\n\nBoard\n{board_text(position)}\n\n{question}"
 
 
 def hole_name(position: Position, action: int) -> str:
@@ -93,7 +93,7 @@ def hole_name(position: Position, action: int) -> str:
 
 
 def last_answer(reply: str) -> str:
-    """Return the text after the last mark of an answer in a reply, without hidden reasoning.
+    """Return the first characters after the last mark of an answer in a reply, without hidden reasoning.
 
     Raises:
         InvalidArgument: An answer is missing.
@@ -105,7 +105,7 @@ def last_answer(reply: str) -> str:
     if not marks and len(text.strip()) > 12:
         raise InvalidArgument(f"no answer in {reply[-60:]!r}; end with a line such as Answer: S1")
     # A closing tag ends the answer.
-    return text[marks[-1].end() if marks else 0 :].partition("</")[0].strip()
+    return text[marks[-1].end() if marks else 0 :].partition("</")[0].strip()[:_MOST_OF_ANSWER]
 
 
 def parse_move(reply: str) -> tuple[str, int]:

@@ -87,7 +87,7 @@ def make_task(
         seed: Number of the task.
         ruleset: The ruleset; None: fresh rule options on a small board, drawn for this task.
         split: A quarter of all positions is held out for "evaluation"; the others are for "training".
-        level: Difficulty of "sow", 1 to 5: about 1, 2, 4, 8 and 16 laps. 0: drawn.
+        level: Difficulty of "sow": 1 to 5 for 1, 2-3, 4-7, 8-15 and 16-30 laps; 0: drawn. "move" ignores it.
 
     Raises:
         InvalidArgument: An argument is out of range, or no position was found.
@@ -95,26 +95,32 @@ def make_task(
     """
     one_of("kind", kind, get_args(Kind))
     rng = random.Random(f"{kind} {whole('seed', seed, 0)}")
-    low, high = _LAPS[(whole("level", level, 0, len(_LAPS)) or rng.randint(1, len(_LAPS))) - 1]
+    drawn_level = rng.randint(1, len(_LAPS))
+    low, high = _LAPS[(whole("level", level, 0, len(_LAPS)) or drawn_level) - 1]
+    # The solver needs a small board; sowing does not.
+    widest = 5 if kind == "move" else 8
     for _ in range(1000):
-        # The solver needs a small board; sowing does not.
-        drawn = ruleset or fresh_ruleset(rng, widest=5 if kind == "move" else 8)
+        drawn = fresh_ruleset(rng, widest) if ruleset is None else ruleset
         position = draw_position(rng, drawn, split)
-        task = position and (
-            _move_task(position) if kind == "move" else _sowing_task(position, rng, range(low, high + 1))
-        )
+        if position is None:
+            continue
+        task = _solve(position) if kind == "move" else _sowing_task(position, rng, range(low, high + 1))
         if task:
             return task
     raise InvalidArgument(f"no position found for {kind!r} with ruleset {ruleset!r} and level {level}")
 
 
-def _move_task(position: Position, values: dict[int, int] | None = None) -> Task | None:
+def _solve(position: Position) -> Task | None:
     """Return the task "move" of a position; None if it takes long to solve, or all moves are equal."""
-    if values is None:
-        solver = Solver(position.ruleset, memory_mb=16, use_book=False)
-        values = solver.action_values_within(position, _MOST_NODES)
-        if not values or min(values.values()) == max(values.values()):
-            return None
+    solver = Solver(position.ruleset, memory_mb=16, use_book=False)
+    values = solver.action_values_within(position, _MOST_NODES)
+    if not values or min(values.values()) == max(values.values()):
+        return None
+    return _move_task(position, values)
+
+
+def _move_task(position: Position, values: dict[int, int]) -> Task:
+    """Return the task "move" of a position, from the exact value of each legal action."""
     best = max(values, key=lambda action: values[action])
     question = prompts.MOVE_QUESTION.format(player=PLAYERS[position.player])
     return Task("move", position, question, hole_name(position, best), values)

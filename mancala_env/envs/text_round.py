@@ -17,7 +17,7 @@ from mancala_env.solver import Solver
 from mancala_env.solver.fresh_positions import Split, draw_position, fresh_ruleset
 
 LEVELS = ("random", "greedy", "minimax:1", "minimax:2", "minimax:3", "minimax:4", "minimax:6", "perfect")
-"""Opponents of :class:`Round`, levels 1 to 8."""
+"""Opponents of :class:`Round`, levels 1 to 8; not the levels of the browser page."""
 _MOST_NODES, _MOST_DRAWS = 200_000, 1000
 
 
@@ -61,7 +61,7 @@ class Round:
         if opponent is None and level is not None:
             opponent = LEVELS[whole("level", level, 1, len(LEVELS)) - 1]
         for _ in range(_MOST_DRAWS):
-            drawn = draw_position(rng, ruleset or fresh_ruleset(rng), split, turns=2)
+            drawn = draw_position(rng, fresh_ruleset(rng) if ruleset is None else ruleset, split, turns=2)
             if drawn and self._begin(drawn, rng, opponent):
                 return
         raise InvalidArgument(f"no round found with ruleset {ruleset!r}: all end in a few turns")
@@ -121,7 +121,7 @@ class Round:
             IllegalMove: The round is over.
         """
         if self.is_over:
-            raise IllegalMove(f"the round is over; the reply {reply[:40]!r} cannot be played")
+            raise IllegalMove(f"the round is over; the reply {reply!r:.40} cannot be played")
         values = self._solver.action_values_within(self.position, _MOST_NODES) or {}
         score = prompts.score_move(self.position, reply, values)
         if score.error:

@@ -5,6 +5,7 @@ import json
 import jsonschema
 import pytest
 
+from mancala_env._util.command_line import BAD_INPUT
 from mancala_env.envs import text
 from tools import make_text_baselines as made
 
@@ -32,6 +33,11 @@ def test_schema_refuses_impossible_results(key: str, value: object) -> None:
 @pytest.mark.generated
 def test_page_of_the_leaderboard_is_up_to_date() -> None:
     assert made.PAGE.read_text("utf-8") == made.page(BOARD), "run python -m tools.make_text_baselines --bots"
+
+
+def test_number_of_rounds_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert made.main(["--rounds", "0"]) == BAD_INPUT
+    assert "--rounds" in capsys.readouterr().err
 
 
 def test_bots_score_as_the_regret_tables_say() -> None:

@@ -150,3 +150,11 @@ def test_a_long_reply_is_read_quickly_and_its_last_answer_counts() -> None:
     task = TASKS[0]
     long = "Answer: " * 100_000 + "\n" + "{" * 100_000 + f"\nAnswer: {task.solution}"
     assert task.score(long).reward == 0.0
+
+
+@pytest.mark.parametrize("fill", [" ", "{", "{ ", "\n", "*", "."])
+def test_a_long_last_answer_is_read_quickly(fill: str) -> None:
+    """Reading one of these in cubic time would take years."""
+    for task in (TASKS[0], SOWING[0]):
+        assert task.score(f"Answer: *{fill * 40_000}x").reward == INVALID
+        assert task.score(f"Answer: {task.solution}{fill * 40_000}x").reward == 0.0

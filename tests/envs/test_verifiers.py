@@ -86,7 +86,7 @@ def test_round_is_played_to_its_end() -> None:
     async def interaction(_: vf.Task) -> AsyncIterator[Model]:
         yield Model()
 
-    asyncio.run(env.run(task, SimpleNamespace(player=SimpleNamespace(interaction=interaction))))  # type: ignore[arg-type]
+    asyncio.run(env.run(task, SimpleNamespace(player=SimpleNamespace(interaction=interaction))))
     assert game.is_over
     assert len(told) > 1
     assert trace.reward == pytest.approx(game.reward)

@@ -2,7 +2,7 @@
 
 With this folder in PYTHONPATH, the library finds the taskset by the name of this file:
 
-    vf-eval mancala_text --env.taskset.task-kind move
+    vf-eval mancala_text --env.taskset.task-kind move --env.player.runtime.type subprocess --no-push
 
 In the task "play" :class:`MancalaTextEnv` plays the opponent's turns between the replies.
 """
@@ -49,15 +49,17 @@ class MancalaTask(vf.Task[MancalaData, vf.State, vf.TaskConfig]):
     @vf.reward
     async def exact(self, trace: vf.Trace) -> dict[str, float]:
         """Return minus the regret over twice the seeds of the game; -1 for an invalid reply."""
-        data = self.data
-        if data.kind == "play":
+        if self.data.kind == "play":
             return {}
-        task = text.make_task(data.kind, data.seed, split=data.split, level=_level(data))
+        task = _begin(self.data)
+        assert isinstance(task, text.Task)
         return {"exact": task.score(trace.last_reply).reward or 0.0}
 
 
-def _level(data: MancalaData) -> int:
-    return data.level or 0 if data.kind == "sow" else 0
+def _begin(data: MancalaData) -> text.Task | text.Round:
+    if data.kind == "play":
+        return text.Round(data.seed, level=1 if data.level is None else data.level, split=data.split)
+    return text.make_task(data.kind, data.seed, split=data.split, level=data.level or 0)
 
 
 class MancalaTaskset(vf.Taskset[MancalaTask, MancalaConfig]):
@@ -75,12 +77,6 @@ class MancalaTaskset(vf.Taskset[MancalaTask, MancalaConfig]):
                 level=config.level,
             )
             yield MancalaTask(data.model_copy(update={"prompt": _begin(data).prompt}), config.task)
-
-
-def _begin(data: MancalaData) -> text.Task | text.Round:
-    if data.kind == "play":
-        return text.Round(data.seed, level=data.level or 1, split=data.split)
-    return text.make_task(data.kind, data.seed, split=data.split, level=_level(data))
 
 
 class MancalaTextEnvConfig(vf.EnvConfig):
