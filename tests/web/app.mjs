@@ -160,6 +160,15 @@ test("a view that a button opens is a step of the browser's history, and Back sh
   assert.deepEqual([history.pushed.length, view.given.game.text, noted.at(-1)], [1, LATE, "enter PlayView"]);
 });
 
+test("a ruleset's name alone opens the start of its game", () => {
+  follow("#study/leyla");
+  assert.deepEqual([view.given.game.text, alert()], [engine.newGame("leyla").text, ""]);
+  follow("#play/custom;row_width=2;seeds_per_hole=2");
+  assert.equal(view.given.game.text, "custom 2,2/2,2 0-0 S");
+  follow("#study/hello");
+  assert.match(alert(), /unknown ruleset "hello"/);
+});
+
 test("a link with turns opens the game", () => {
   follow(`${fragmentOf("study", engine.newGame("leyla").text)};turns=S1.N1`);
   assert.deepEqual(view.given.line.turns.map(({ player, action }) => [player, action]), [[0, 0], [1, 0]]);
