@@ -20,7 +20,7 @@ import { playerName, statusOf } from "./scene.js";
 import { isAbort, Searches } from "./searches.js";
 import { StartCards } from "./start_cards.js";
 import { t } from "./texts.js";
-import { legalText, reasonOf, turnInWords, whyNotSown } from "./turn_words.js";
+import { legalInWords, reasonOf, turnInWords, whyNotSown } from "./turn_words.js";
 import { showTurns } from "./turns_list.js";
 import { badgesOf } from "./values.js";
 import { valuesInWords } from "./values_table.js";
@@ -114,12 +114,8 @@ export class PlayView {
   /** Show the view with the position in the address, or with the last game. */
   enter({ game, line } = {}) {
     this.isShown = true;
-    if (line) {
-      this.left.keep();
-      this.begin(line, this.players);
-      return this.left.offer(t("play.begun", { title: line.ruleset.title }));
-    }
-    if (this.line && (!game || this.line.game.text === game.text)) {
+    if (line) return this.#replace(line, this.players);
+    if (this.line && (!game || this.line.game.equals(game))) {
       this.app.address("play", this.line.game);
       return this.#next();
     }
@@ -127,7 +123,7 @@ export class PlayView {
     if (left && !this.line) {
       try {
         const { line: old } = readRecord(this.app.engine, left.record);
-        if (!game || old.game.text === game.text) {
+        if (!game || old.game.equals(game)) {
           this.startCards.isOffered = !this.saved.list().length;
           return this.begin(old, left.players, left);
         }
@@ -136,7 +132,7 @@ export class PlayView {
       }
     }
     this.startCards.isOffered = !game && !this.saved.list().length;
-    if (game) return this.begin(new GameLine(game), this.players);
+    if (game) return this.#replace(new GameLine(game), this.players);
     this.newGame();
   }
 
@@ -173,6 +169,7 @@ export class PlayView {
 
   /** Start or resume a game; `saved` is a resumed one, as {@link SavedGames} returns it. */
   begin(line, players, saved) {
+    this.left.keep(line);
     this.saved.use(saved);
     this.line = line;
     this.line.names = players.map(recordName);
@@ -187,13 +184,17 @@ export class PlayView {
     this.#next();
   }
 
+  /** Start a game, and offer to return to the one that it replaces. */
+  #replace(line, players) {
+    this.begin(line, players);
+    this.left.offer();
+  }
+
   newGame() {
     this.app.warn("");
     try {
       const { line, players } = this.form.read();
-      this.left.keep();
-      this.begin(line, players);
-      this.left.offer(t("play.begun", { title: line.ruleset.title }));
+      this.#replace(line, players);
       this.app.say(`${t("play.begun", { title: line.ruleset.title })} ${positionInWords(line.game)}`);
     } catch (error) {
       this.app.warn(error.message);
@@ -227,7 +228,7 @@ export class PlayView {
   async #play(action, note) {
     const { board, line } = this;
     this.#thinking?.abort();
-    if (this.left.isThere) this.app.tell("", false);
+    this.left.forget();
     this.startCards.show(true);
     this.#analysis?.stopAnalysis();
     const turn = line.play(action);
@@ -312,6 +313,7 @@ export class PlayView {
     const { line } = this;
     if (line.isOver || !this.players.includes("you")) return;
     this.#thinking?.abort();
+    this.left.forget();
     line.resigned = this.players[line.game.player] === "you" ? line.game.player : 1 - line.game.player;
     this.#isPaused = false;
     this.#saveAndList();
@@ -403,7 +405,7 @@ export class PlayView {
 
   sayLegal() {
     const { game } = this.line;
-    this.app.say(game.isOver ? this.status.textContent : t("play.legal_said", { player: playerName(game.player), legal: legalText(game) }));
+    this.app.say(game.isOver ? this.status.textContent : legalInWords(game));
   }
 
   #lastHoles() {

@@ -68,7 +68,7 @@ beforeEach(() => {
   app = {
     engine, networks: new Map(), served: null, speed: [0, 0], said: [], told: [], warned: [], addresses: [], went: [], served_asked: [],
     say(text) { this.said.push(text); },
-    tell(text) { this.told.push(text); },
+    tell(text) { if (text) this.told.push(text); },
     warn(text) { if (text) this.warned.push(text); },
     address(view, game) { this.addresses.push([view, game.text]); },
     go(view, given) { this.went.push([view, given]); },
@@ -402,7 +402,7 @@ test("the form chooses side, agent, strength, length and who starts, and keeps t
   for (const option of selects.filter((one) => one.children.some(({ value }) => value === "north") )) { option.value = "north"; option.fire("change"); }
   start();
   assert.deepEqual([view.players, view.line.game.player, view.line.rounds], [[{ kind: "minimax", strength: 9 }, "you"], 1, MATCH]);
-  assert.deepEqual(JSON.parse(localStorage["mancala.play"]), { side: "north", level: "own", agent: "minimax", strength: "9", rounds: "match", starter: "north" });
+  assert.deepEqual(JSON.parse(localStorage["mancala.play"]), { side: "north", level: "own", agent: "minimax", strength: "9", rounds: "match", starter: "north", below: true });
   assert.ok(app.said.at(-1).startsWith(t("play.begun", { title: "Layli Goobalay" })));
   choose("served:a.zip");
   start();
@@ -614,6 +614,53 @@ test("a new game can be undone until its first turn, by key and by button", asyn
   assert.notEqual(view.line, line);
 });
 
+test("only the game that the last one replaced is brought back, and not after a turn", async () => {
+  const view = opened();
+  const played = async (ruleset) => {
+    view.begin(new GameLine(engine.newGame(ruleset)), ["you", "you"]);
+    view.sow(0);
+    await soon();
+    return view.line;
+  };
+  await played("leyla");
+  const second = await played("gabata_i");
+  view.enter({ game: engine.fromText(LATE) }); // by the address
+  assert.ok(app.told.at(-1).includes(t("play.left")));
+  view.takeBack();
+  assert.equal(view.line, second);
+  view.newGame();
+  view.resign();
+  view.takeBack(); // the resignation
+  assert.deepEqual([view.line.resigned, view.line === second], [null, false]);
+  const fourth = await played("leyla");
+  view.takeBack();
+  view.takeBack(); // nothing is left to take back
+  assert.equal(view.line, fourth);
+});
+
+test("a position under other rules is another one", () => {
+  const [one, other] = [true, false].map((captures_last) => engine.newGame(engine.ownRuleset({ name: "custom", captures_last })));
+  assert.equal(one.text, other.text);
+  const view = opened({ game: one });
+  view.enter({ game: other });
+  assert.equal(view.line.ruleset, other.ruleset);
+  const study = studied({ game: one });
+  study.enter({ game: other });
+  assert.equal(study.line.ruleset, other.ruleset);
+  study.analysis.of(one).book = { values: { 0: 5 }, line: [] };
+  assert.deepEqual(study.analysis.bounds(other), {});
+});
+
+test("the legal turns, or how the round has ended, are said in Study", () => {
+  const view = studied({ game: engine.fromText(LATE) });
+  view.commands.legal();
+  assert.equal(app.said.at(-1), t("play.legal_said", { player: "South", legal: "S2, S6" }));
+  view.begin(new GameLine(engine.fromText("leyla 24,0,0,0,0,0/0,0,0,0,0,0 12-12 N")));
+  assert.ok(view.line.isOver);
+  view.commands.legal();
+  assert.equal(app.said.at(-1), statusOf(view.line.ruleset, view.line.game));
+});
+
 test("a resignation can be undone", async () => {
   const offered = [];
   app.tell = (text, isSaid, options = {}) => offered.push(options.act);
@@ -641,6 +688,9 @@ test("a link of the page and a position with a small s are read in Study, with a
   const own = new GameLine(engine.newGame(engine.ownRuleset({ name: "mine", row_width: 3 })));
   own.play(0);
   assert.equal(lineFromText(engine, linkOf(app, own)).game.text, own.game.text);
+  assert.equal(lineFromText(engine, " leyla ").game.text, engine.newGame("leyla").text);
+  assert.equal(lineFromText(engine, own.ruleset.name, own.ruleset).ruleset, own.ruleset);
+  for (const nothing of ["", "chess"]) assert.throws(() => lineFromText(engine, nothing), /the form is/);
   for (const [wrong, said] of [[";rounds=0", "rounds must be"], [";turns=N1", "South is to move"], [";turns=S1;rounds=1.5", "rounds must be"]])
     assert.throws(() => lineFromText(engine, `#study/leyla+4,4,4,4,4,4/4,4,4,4,4,4+0-0+S${wrong}`), (error) => error.message.includes(said), wrong);
 });
@@ -1078,6 +1128,16 @@ test("sentences name captures, owned holes, ransoms, passes and endless relays",
     }
   }
   assert.ok(texts.size >= 5, [...texts].join());
+});
+
+test("a search of the book that is running does not count as one that found nothing", async () => {
+  const view = studied(), { game } = view.line;
+  asked.length = 0;
+  const found = view.analysis.lookUp(game);
+  assert.equal(view.analysis.of(game).book, undefined);
+  assert.equal(await view.analysis.lookUp(game), false);
+  asked[0].resolve({ values: { 0: 1 }, line: [] });
+  assert.deepEqual([await found, asked.length, view.analysis.of(game).book.values], [true, 1, { 0: 1 }]);
 });
 
 test("the opening book grades the first turns of a game before the solver is asked", async () => {

@@ -265,6 +265,26 @@ test("next goes to an unsolved one, keys walk, and Study opens the position", as
   assert.deepEqual(JSON.parse(localStorage["mancala.puzzle"]), { ruleset: "leyla", grade: 2 });
 });
 
+test("a view that is entered again shows its puzzle, and its address", async () => {
+  const view = await opened("leyla/3");
+  view.leave();
+  app.addresses.length = 0;
+  view.enter({ at: "" });
+  assert.deepEqual(app.addresses, ["puzzles/leyla/3"]);
+});
+
+test("puzzles that are loaded after the view was left are not shown", async () => {
+  const view = await opened("leyla/3");
+  app.addresses.length = app.said.length = 0;
+  view.rulesetChoice.value = "gabata_3";
+  view.rulesetChoice.fire("change");
+  view.leave();
+  await soon();
+  assert.deepEqual([app.addresses, app.said], [[], []]);
+  view.enter({});
+  assert.deepEqual([app.addresses, view.rulesetChoice.value], [["puzzles/leyla/3"], "leyla"]);
+});
+
 test("puzzles that cannot be loaded are told, and the shown ones stay", async () => {
   const view = await opened("leyla/1");
   isOffline = true;
