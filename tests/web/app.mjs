@@ -3,12 +3,10 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { register } from "node:module";
 import { beforeEach, test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { FakeElement, useFakeDom } from "./fake_dom.mjs";
+import { fileURLToPath } from "node:url";
+import { FakeElement, useFakeDom } from "../support/fake_dom.mjs";
+import { at } from "../support/page_modules.mjs";
 
-const folder = pathToFileURL(`${process.env.FOLDER}/`);
-const at = (name) => import(new URL(name, folder));
-const read = (name) => fs.readFileSync(new URL(name, folder));
 
 // Views that note what the page asks of them.
 globalThis.noted = [];

@@ -1,14 +1,10 @@
 // The views Play and Study without a browser: FOLDER=mancala_env/web node --test play.mjs
 import assert from "node:assert/strict";
-import fs from "node:fs";
 import { register } from "node:module";
 import { beforeEach, test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { FakeElement, useFakeDom } from "./fake_dom.mjs";
+import { FakeElement, useFakeDom } from "../support/fake_dom.mjs";
+import { at, engine, newStore, readJson, soon } from "../support/page_modules.mjs";
 
-const folder = pathToFileURL(`${process.env.FOLDER}/`);
-const at = (name) => import(new URL(name, folder));
-const read = (name) => fs.readFileSync(new URL(name, folder));
 
 // Searches that the test answers.
 globalThis.asked = [];
@@ -31,17 +27,10 @@ useFakeDom();
 globalThis.innerWidth = 1200;
 globalThis.history = { state: null, replaceState(state) { this.state = state; } };
 let isFull = false;
-const newStore = () => Object.create({
-  getItem(key) { return this[key] ?? null; },
-  setItem(key, value) { if (isFull && this === localStorage) throw new Error("full"); this[key] = String(value); },
-  removeItem(key) { delete this[key]; },
-});
-const { useTexts, t } = await at("texts.js");
-useTexts(JSON.parse(read("texts/en.json")));
+const { t } = await at("texts.js");
 const { kept } = await at("dom.js");
 const { Book } = await at("book.js");
 const { coachText, effectsOf, happened } = await at("coach.js");
-const { Engine } = await at("engine.js");
 const { GameLine, MATCH, turnText } = await at("game.js");
 const { seedsText } = await at("motion.js");
 const { agentName, recordName } = await at("agents.js");
@@ -53,12 +42,10 @@ const { accuracyOf, kindOf, reportOf } = await at("report.js");
 const { StudyView } = await at("study.js");
 const { whyNotSown } = await at("turn_words.js");
 const { statusOf } = await at("scene.js");
-const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
-const soon = () => new Promise((resolve) => setTimeout(resolve, 5));
 
 let app;
 beforeEach(() => {
-  globalThis.localStorage = newStore();
+  globalThis.localStorage = newStore(() => isFull);
   globalThis.sessionStorage = newStore();
   kept.carried = {};
   history.state = null;
@@ -443,7 +430,7 @@ test("a newcomer sees a card for each game until the first turn", async () => {
   view.sow(0);
   await soon();
   assert.equal(opened().startCards.element.hidden, true); // no longer a newcomer
-  globalThis.localStorage = newStore();
+  globalThis.localStorage = newStore(() => isFull);
   globalThis.sessionStorage = newStore();
   assert.equal(opened({ game: engine.newGame("gabata_i") }).startCards.element.hidden, true); // came for this game
   const other = opened();
@@ -1144,7 +1131,7 @@ test("the opening book grades the first turns of a game before the solver is ask
   const line = new GameLine(engine.newGame("layli_goobalay"));
   for (const action of [0, 5, 0, 5]) line.play(action);
   const view = studied({ line });
-  const book = new Book(line.start, JSON.parse(read("books.json")).layli_goobalay);
+  const book = new Book(line.start, readJson("books.json").layli_goobalay);
   const grades = (task) => asked.filter((one) => one.task === task && line.turns.some(({ before }) => before.text === one.game.text));
   assert.equal(grades("values").length, 0);
   for (const { before } of line.turns) {
