@@ -57,7 +57,7 @@ export class PlayView {
       this.board.focus();
     });
     this.newGamePlace = h("details", {}, h("summary", {}, t("play.new_game"), this.form.words), this.form.element);
-    this.docs = h("a", { class: "docs-link" });
+    this.docs = h("a");
     const place = h("div");
     this.status = h("p", { class: "status" });
     this.happened = h("p", { class: "happened" });
