@@ -184,7 +184,7 @@ test("a hint shows the best action, unless the position has changed", async () =
 test("values are shown where they are wanted, and forgotten after a turn", async () => {
   const view = opened({ game: engine.fromText(LATE) });
   assert.equal(button(view, "values").getAttribute("aria-pressed"), "false");
-  view.toggleValues();
+  view.advice.toggleValues();
   assert.equal(button(view, "values").getAttribute("aria-pressed"), "true");
   assert.deepEqual(asked.map(({ task, options }) => [task, options]), [["book", {}], ["values", { milliseconds: 8000 }], ["minimax", { milliseconds: 1500 }]]);
   const [, exact, search] = asked;
@@ -199,9 +199,9 @@ test("values are shown where they are wanted, and forgotten after a turn", async
   await soon();
   assert.deepEqual(badges(view).sort(), ["-10", "-2"]);
   assert.ok(app.said.at(-1).includes("S2 -2") && app.said.at(-1).includes("S6 -10"));
-  view.toggleValues();
+  view.advice.toggleValues();
   assert.deepEqual(badges(view), []);
-  view.toggleValues();
+  view.advice.toggleValues();
   assert.deepEqual([badges(view).sort(), asked.filter(({ task }) => task === "values").length], [["-10", "-2"], 1]); // proved values are kept
   view.sow(1);
   await soon();
@@ -210,9 +210,9 @@ test("values are shown where they are wanted, and forgotten after a turn", async
   assert.deepEqual(badges(view).sort(), ["-10", "-2"]);
   view.begin(new GameLine(engine.newGame("leyla")), ["you", "you"]);
   const [question] = asked.filter(({ task }) => task === "values").slice(-1);
-  view.toggleValues();
+  view.advice.toggleValues();
   assert.equal(question.listening.signal.aborted, true);
-  view.toggleValues();
+  view.advice.toggleValues();
   asked.findLast(({ task }) => task === "values").reject(new Error("wrong"));
   await soon();
   assert.deepEqual(app.warned, ["wrong"]);
@@ -1010,11 +1010,11 @@ test("what happened is said under the board, and the coach ranks the turns", asy
   assert.match(view.happened.textContent, /^North sowed N3: uurs made in N5 and S2\./);
   const play = opened({ line: view.line.copy() });
   assert.equal(play.happened.textContent, view.happened.textContent);
-  assert.ok(play.coachPlace.all().every((one) => one.getAttribute("class") !== "coach")); // nobody has asked the coach
+  assert.ok(play.advice.element.all().every((one) => one.getAttribute("class") !== "coach")); // nobody has asked the coach
   play.takeBack();
   play.takeBack();
-  play.toggleValues();
-  assert.deepEqual(play.coach.list.children.map(({ textContent }) => textContent), said);
+  play.advice.toggleValues();
+  assert.deepEqual(play.advice.coach.list.children.map(({ textContent }) => textContent), said);
 });
 
 test("a game that is over has a report, and only the user's own mistakes are retried", async () => {
@@ -1023,14 +1023,14 @@ test("a game that is over has a report, and only the user's own mistakes are ret
   assert.ok(line.isOver);
   const view = opened({ line });
   const cells = (report) => report.table.children[1].children.map((row) => row.children.slice(1).map(({ textContent }) => textContent).join());
-  assert.equal(view.report.note.textContent, `${t("report.grading", { graded: 0, turns: 2 })} ${t("report.meaning")}`);
+  assert.equal(view.advice.report.note.textContent, `${t("report.grading", { graded: 0, turns: 2 })} ${t("report.meaning")}`);
   await proveAll();
   await soon();
   // accuracy, best, good, mistake, blunder, seeds lost; South and North
-  assert.deepEqual(cells(view.report), ["0 %,100 %", "0,1", "0,0", "0,0", "1,0", "8,0"]);
-  assert.equal(view.report.note.textContent, t("report.meaning"));
-  const [moment] = view.report.worst.children.map((item) => item.firstChild);
-  assert.deepEqual([view.report.worst.children.length, moment.textContent], [1, "1. S6 −8"]);
+  assert.deepEqual(cells(view.advice.report), ["0 %,100 %", "0,1", "0,0", "0,0", "1,0", "8,0"]);
+  assert.equal(view.advice.report.note.textContent, t("report.meaning"));
+  const [moment] = view.advice.report.worst.children.map((item) => item.firstChild);
+  assert.deepEqual([view.advice.report.worst.children.length, moment.textContent], [1, "1. S6 −8"]);
   moment.click();
   assert.deepEqual([app.went.at(-1)[0], app.went.at(-1)[1].line.at, app.went.at(-1)[1].line.turns.length], ["study", 0, 2]);
   button(view, "retry_yours").click();
@@ -1038,7 +1038,7 @@ test("a game that is over has a report, and only the user's own mistakes are ret
   assert.deepEqual([name, given.line.names, given.isRetry], ["study", ["human", "greedy"], true]);
   const study = studied(given); // what Play has found is known
   assert.equal(study.verdict.textContent, t("study.retry_ask", { player: "South", turn: "S6", seeds: seedsText(8) }));
-  assert.deepEqual(cells(study.report), cells(view.report));
+  assert.deepEqual(cells(study.report), cells(view.advice.report));
   const record = writeRecord(line, { south: "greedy", north: "human" });
   const other = studied({ line: readRecord(engine, record).line });
   other.retry();
@@ -1047,7 +1047,7 @@ test("a game that is over has a report, and only the user's own mistakes are ret
   people.retry();
   assert.equal(people.line.at, 0);
   view.takeBack();
-  assert.equal(view.report.element.hidden, true);
+  assert.equal(view.advice.report.element.hidden, true);
 });
 
 test("turns are counted by the seeds they lose, and those that are not graded are not counted", () => {
