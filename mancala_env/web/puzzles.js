@@ -8,7 +8,7 @@ import { BestLine, checkText } from "./puzzle_proof.js";
 import { dayOf, GRADES, puzzlesOf, RULESETS } from "./puzzle_set.js";
 import { playerName, valueText } from "./scene.js";
 import { isAbort } from "./searches.js";
-import { t } from "./texts.js";
+import { numberText, t } from "./texts.js";
 import { legalInWords, whyNotSown } from "./turn_words.js";
 import { storedLead } from "./values.js";
 
@@ -260,7 +260,7 @@ export class PuzzlesView {
     this.proved.textContent = t("puzzles.check_wait");
     try {
       const found = await this.proof.values(start, signal, ({ nodes }) => {
-        if (show === this.#shows) this.proved.textContent = t("study.proving", { nodes: nodes.toLocaleString(document.documentElement.lang) });
+        if (show === this.#shows) this.proved.textContent = t("study.proving", { nodes: numberText(nodes) });
       });
       if (show !== this.#shows) return;
       this.proved.textContent = checkText(start, found, this.#values);

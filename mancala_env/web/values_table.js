@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { turnText } from "./game.js";
 import { statusOf, valueText } from "./scene.js";
-import { t } from "./texts.js";
+import { numberText, t } from "./texts.js";
 import { bestOf, boundsOf, finalLeads, storedLead } from "./values.js";
 
 const COLUMNS = ["exact", "book", "search", "mcts", "network"];
@@ -67,6 +67,6 @@ function noteText(game, known, bounds) {
   const open = game.legal.filter((action) => !bounds[action] || bounds[action].lower !== bounds[action].upper).length;
   const line = known.book?.line?.length ? ` ${t("study.book_line", { line: known.book.line.join(" ") })}` : "";
   if (!open) return `${t("study.all_exact")}${line}`;
-  const nodes = (known.exact?.nodes ?? 0).toLocaleString(document.documentElement.lang);
+  const nodes = numberText(known.exact?.nodes ?? 0);
   return (known.exact?.hasEnded ? t("study.gave_up", { nodes }) : t("study.proving", { nodes })) + line;
 }
