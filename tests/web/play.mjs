@@ -836,12 +836,15 @@ test("values are in a table, open ones with their bounds, and in columns that ha
   await soon();
   assert.deepEqual(rows(), [["S2", t("study.between", { lower: "-5", upper: "+1" })], ["S6", "-10"]]);
   assert.deepEqual([view.values.note.textContent, columns().length, badges(view).sort()], [t("study.proving", { nodes: "7" }), 2, ["-10"]]);
+  const buttons = () => view.values.table.children[1].children.map((row) => row.children[0].firstChild);
   asked[2].resolve({ depth: 3, values: { 1: -1.504 } });
   await soon();
   assert.deepEqual([rows(), columns()[2]], [[["S2", t("study.between", { lower: "-5", upper: "+1" }), "-2.50"], ["S6", "-10", ""]], t("study.column.search", { depth: 3 })]);
+  const pressed = buttons();
   asked[1].resolve({ lower: -1, upper: -1, nodes: 9, isExact: true, hasEnded: true, actions: { 1: exactly(-1), 5: exactly(-9) } });
   await soon();
   assert.deepEqual([rows().map(([, exact]) => exact), view.values.note.textContent], [["-2", "-10"], t("study.all_exact")]);
+  assert.ok(buttons().every((button, n) => button === pressed[n])); // a button under the pointer stays
   assert.deepEqual(view.values.table.children[1].children.map((row) => row.getAttribute("class")), ["best", null]);
 });
 
