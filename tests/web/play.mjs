@@ -1033,6 +1033,8 @@ test("a game that is over has a report, and only the user's own mistakes are ret
   assert.deepEqual(cells(view.advice.report), ["0 %,100 %", "0,1", "0,0", "0,0", "1,0", "8,0"]);
   assert.equal(view.advice.report.note.textContent, t("report.meaning"));
   const [moment] = view.advice.report.worst.children.map((item) => item.firstChild);
+  view.advice.report.draw(view.line, true);
+  assert.equal(view.advice.report.worst.children[0].firstChild, moment); // a button under the pointer stays
   assert.deepEqual([view.advice.report.worst.children.length, moment.textContent], [1, "1. S6 −8"]);
   moment.click();
   assert.deepEqual([app.went.at(-1)[0], app.went.at(-1)[1].line.at, app.went.at(-1)[1].line.turns.length], ["study", 0, 2]);
