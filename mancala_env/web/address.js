@@ -1,9 +1,10 @@
 /**
  * The page's address names what is shown: `#play`, `#study/POSITION`, `#puzzles/RULESET/NUMBER`, `#learn/GAME/STEP`.
  *
- * A position is its text with + for spaces:
+ * A position is its text with + for spaces, or the name of a ruleset, for its start:
  *
  *     #study/leyla+4,4,4,4,4,4/4,4,4,4,4,4+0-0+S
+ *     #study/leyla
  *
  * The rule options (dials) of a custom ruleset follow the position: `;row_width=4;seeds_per_hole=3`. A game is its start
  * and its turns: `;turns=S1.N3.S2;rounds=match`.

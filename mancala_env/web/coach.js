@@ -43,9 +43,10 @@ const joined = (parts) => (parts.length > 1 ? t("does.and", { first: parts.slice
  * @param {{lead?: number, reply?: number}} known  The exact final lead and the best reply, where they are known.
  */
 export function coachText(game, action, { lead, reply }) {
-  const turn = turnText({ player: game.player, action }), does = doesText(game, action);
+  const effects = effectsOf(game, action);
+  const turn = turnText({ player: game.player, action }), does = joined(phrases(game.ruleset, effects, "does"));
   const what = lead === undefined ? t("coach.open", { turn, does }) : t("coach.exact", { turn, does, lead: valueText(lead) });
-  return t("coach.sentence", { what, reply: replyText(game.after(action), effectsOf(game, action), reply) });
+  return t("coach.sentence", { what, reply: replyText(game.after(action), effects, reply) });
 }
 
 function replyText(after, { passed, isOver }, reply) {

@@ -11,7 +11,8 @@ const EXACT_MILLISECONDS = 120_000, SEARCH_MILLISECONDS = 1500, GRADE_MILLISECON
 export const sharedAnalysis = (app) => (app.analysis ??= new GameAnalysis(app));
 
 export class GameAnalysis {
-  #known = new Map(); // values found so far, by the position's text: {exact, book, search, mcts, network}
+  #known = new Map(); // values found so far, by the rules and the position's text: {exact, book, search, mcts, network}
+  #lookups = new Set(); // what is known of the positions that are being looked up in the book
   #current = null; // cancels the searches of one position
   #grading = null; // cancels the solving of a game's positions
 
@@ -25,7 +26,7 @@ export class GameAnalysis {
 
   /** Values found for a position: {exact, book, search, mcts, network}, each as worker.js reports it. */
   of(game) {
-    const key = game.text;
+    const key = `${game.ruleset.rules} ${game.text}`; // all custom rules have the name "custom"
     if (!this.#known.has(key)) this.#known.set(key, {});
     return this.#known.get(key);
   }
@@ -131,14 +132,16 @@ export class GameAnalysis {
   /** Look a position up in the opening book, once. Returns whether that gave new values. */
   async lookUp(game) {
     const known = this.of(game);
-    if (known.book) return false;
-    known.book = { values: {}, line: [] };
+    if (known.book || this.#lookups.has(known)) return false;
+    this.#lookups.add(known);
     try {
       known.book = await this.searcher.ask("book", game);
     } catch {
-      delete known.book; // the book is a file that cannot be loaded without the server
+      return false; // the book is a file that cannot be loaded without the server
+    } finally {
+      this.#lookups.delete(known);
     }
-    return Object.keys(known.book?.values ?? {}).length > 0;
+    return Object.keys(known.book.values).length > 0;
   }
 
   /** Stop the searches of the current position. */

@@ -4,9 +4,8 @@ import { BoardView } from "./board.js";
 import { h, kept } from "./dom.js";
 import { turnText } from "./game.js";
 import { endsOf, inWords, positionInWords, timelineOf } from "./motion.js";
-import { playerName } from "./scene.js";
 import { t } from "./texts.js";
-import { whyNotSown } from "./turn_words.js";
+import { legalInWords, whyNotSown } from "./turn_words.js";
 
 const WRONG_SHOWN = 1500; // milliseconds for which the end of a wrong turn stays
 const lessons = await (await fetch(new URL("lessons.json", import.meta.url))).json();
@@ -44,7 +43,7 @@ export class LearnView {
       sow: (action) => this.sow(action),
       board: () => this.board.focus(),
       skip: () => this.board.skip(),
-      legal: () => this.app.say(t("play.legal_said", { player: playerName(this.start.player), legal: this.#legalText() })),
+      legal: () => this.app.say(legalInWords(this.start)),
       position: () => this.app.say(positionInWords(this.start)),
       take_back: () => this.#show(),
       hint: () => this.#answer(this.step.actions[0]),
@@ -134,10 +133,6 @@ export class LearnView {
     this.told.textContent = whyNotSown(this.start, action);
     this.told.classList.toggle("wrong", true);
     this.app.say(this.told.textContent);
-  }
-
-  #legalText() {
-    return this.start.legal.map((action) => turnText({ player: this.start.player, action })).join(", ");
   }
 
   async #answer(action) {

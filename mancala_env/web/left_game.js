@@ -10,29 +10,35 @@ export class LeftGame {
     this.view = view;
   }
 
-  /** Whether a game can be brought back: no turn of the new one has been played. */
+  /** Whether a game can be brought back. */
   get isThere() {
-    return this.#left !== null && !this.view.line.turns.length && this.view.line !== this.#left.line;
+    return this.#left !== null;
   }
 
-  /** Remember the running game, if it has turns; call this before another one begins. */
-  keep() {
+  /** Remember the running game, if it has turns and the next one has none; call this before the next one begins. */
+  keep(next) {
     const { line, players, saved } = this.view;
-    this.#left = line?.turns.length ? { line, players, saved: saved.current } : null;
+    this.#left = line?.turns.length && !next.turns.length ? { line, players, saved: saved.current } : null;
   }
 
-  /** Offer to undo the start of the new game. @param {string} text  What has happened. */
-  offer(text) {
+  /** Forget the game, because the user goes on with the new one. */
+  forget() {
+    if (this.isThere) this.view.app.tell("", false);
+    this.#left = null;
+  }
+
+  /** Offer to undo the start of the new game. */
+  offer() {
     if (!this.isThere) return;
-    this.view.app.tell(`${text} ${t("play.left")}`, false, { label: t("play.undo"), act: () => this.undo() });
+    const begun = t("play.begun", { title: this.view.line.ruleset.title });
+    this.view.app.tell(`${begun} ${t("play.left")}`, false, { label: t("play.undo"), act: () => this.undo() });
   }
 
   undo() {
     if (!this.isThere) return;
     const { line, players, saved } = this.#left;
-    this.#left = null;
+    this.forget();
     this.view.begin(line, players, saved);
-    this.view.app.tell("", false);
     this.view.app.say(`${t("play.back")} ${this.view.status.textContent}`);
     this.view.board.focus();
   }

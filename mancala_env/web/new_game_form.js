@@ -16,7 +16,7 @@ export class NewGameForm {
   constructor(app, start, turn = () => {}) {
     this.app = app;
     const before = kept.read("play", {});
-    this.chosen = { side: "south", level: levelOf(before.agent), agent: "greedy", strength: 6, rounds: "round", starter: "south", ...before };
+    this.chosen = { side: "south", level: levelOf(before.agent), agent: "greedy", strength: 6, rounds: "round", starter: "south", below: true, ...before };
     this.rulesetForm = rulesetFields(app, "play");
     this.element = h("form", { class: "fields", onsubmit: (event) => {
       event.preventDefault();
@@ -78,11 +78,11 @@ export class NewGameForm {
 
   /** Whether North is drawn below: the user's side, if the user plays North alone. */
   isTurned(players) {
-    return (this.chosen.below ?? true) && players[1] === "you" && players[0] !== "you";
+    return this.chosen.below && players[1] === "you" && players[0] !== "you";
   }
 
   #belowCheck(turn) {
-    const below = h("input", { type: "checkbox", checked: this.chosen.below ?? true, onchange: () => {
+    const below = h("input", { type: "checkbox", checked: this.chosen.below, onchange: () => {
       this.#keep("below", below.checked);
       turn();
     } });

@@ -1,32 +1,27 @@
 /** The Play view: a game against an agent, between agents, or between two people. */
 
-import { agentName, askAgent, recordName } from "./agents.js";
+import { Advice } from "./advice.js";
+import { askAgent, recordName } from "./agents.js";
 import { BoardView } from "./board.js";
-import { doesText, happened } from "./coach.js";
-import { Coach } from "./coach_card.js";
+import { happened } from "./coach.js";
 import { showDocs } from "./docs_link.js";
 import { h } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
-import { sharedAnalysis } from "./game_analysis.js";
 import { LeftGame } from "./left_game.js";
 import { endsOf, positionInWords, timelineOf } from "./motion.js";
 import { NewGameForm } from "./new_game_form.js";
+import { isLost, statusText } from "./play_status.js";
 import { Playback } from "./playback.js";
 import { readRecord } from "./record.js";
 import { gameRecord, recordRow } from "./record_row.js";
-import { ReportCard } from "./report_card.js";
 import { SavedGames } from "./saved_games.js";
 import { playerName, statusOf } from "./scene.js";
 import { isAbort, Searches } from "./searches.js";
 import { StartCards } from "./start_cards.js";
 import { t } from "./texts.js";
-import { legalText, reasonOf, turnInWords, whyNotSown } from "./turn_words.js";
+import { legalInWords, reasonOf, turnInWords, whyNotSown } from "./turn_words.js";
 import { showTurns } from "./turns_list.js";
-import { badgesOf } from "./values.js";
-import { valuesInWords } from "./values_table.js";
 
-/** The searches behind "Values", and the time for exact values. */
-const VALUES = { names: ["book", "exact", "search"], milliseconds: 8000 };
 const LEAST_THINKING = 350; // milliseconds, so that the user notices an agent's turn
 
 export class PlayView {
@@ -35,9 +30,6 @@ export class PlayView {
   #thinking = null;
   #unanswered = null; // the position in which an agent did not move
   #isPaused = false; // the round is over and the user has not started the next one
-  #areValuesWanted = false;
-  #analysis = null;
-  #coach = null;
 
   constructor(app) {
     this.app = app;
@@ -57,17 +49,15 @@ export class PlayView {
       this.board.focus();
     });
     this.newGamePlace = h("details", {}, h("summary", {}, t("play.new_game"), this.form.words), this.form.element);
-    this.docs = h("a", { class: "docs-link" });
+    this.docs = h("a");
     const place = h("div");
     this.status = h("p", { class: "status" });
     this.happened = h("p", { class: "happened" });
-    this.coachPlace = h("div", { class: "extra" });
+    this.advice = new Advice(this);
     this.turns = h("ol", { class: "turns", "aria-label": t("play.turns") });
     const button = (name, act, kind = "") => h("button", { type: "button", class: kind, onclick: act, "data-does": name }, t(`play.${name}`));
     this.goOnButton = button("go_on", () => this.goOn(), "main");
     this.studyButton = button("study", () => this.study());
-    this.valuesButton = button("values", () => this.toggleValues());
-    this.valuesButton.setAttribute("aria-pressed", "false");
     this.root = h("div", { class: "view play" },
       h("h1", { class: "unseen" }, t("nav.play")),
       this.startCards.element,
@@ -79,10 +69,10 @@ export class PlayView {
           this.goOnButton,
           button("take_back", () => this.takeBack()),
           button("hint", () => this.hint()),
-          this.valuesButton,
+          this.advice.valuesButton,
           button("resign", () => this.resign()),
           this.studyButton),
-        this.coachPlace),
+        this.advice.element),
       h("aside", { class: "panel" },
         h("section", { class: "card" }, h("h2", {}, t("play.turns")), this.turns),
         h("section", { class: "card new-game" },
@@ -90,7 +80,7 @@ export class PlayView {
           h("p", { class: "docs" }, this.docs)),
         h("section", { class: "card" }, h("h2", {}, t("play.record")), recordRow(this, (name) => this.#resume(name)))));
     this.board = new BoardView(place, { onHole: (hole) => this.press(hole) });
-    this.playback = new Playback(app, this.board, { turn: () => this.line?.lastTurn, done: () => this.isShown && this.#refresh() });
+    this.playback = new Playback(app, this.board, { turn: () => this.line?.lastTurn, done: () => this.isShown && this.refresh() });
     this.happened.after(this.playback.element);
     this.commands = {
       sow: (action) => this.sow(action),
@@ -98,7 +88,7 @@ export class PlayView {
       skip: () => this.board.skip(),
       last_turn: () => this.lastTurn(),
       legal: () => this.sayLegal(),
-      values: () => this.toggleValues(),
+      values: () => this.advice.toggleValues(),
       position: () => this.app.say(positionInWords(this.shown)),
       take_back: () => this.takeBack(),
       hint: () => this.hint(),
@@ -114,12 +104,8 @@ export class PlayView {
   /** Show the view with the position in the address, or with the last game. */
   enter({ game, line } = {}) {
     this.isShown = true;
-    if (line) {
-      this.left.keep();
-      this.begin(line, this.players);
-      return this.left.offer(t("play.begun", { title: line.ruleset.title }));
-    }
-    if (this.line && (!game || this.line.game.text === game.text)) {
+    if (line) return this.#replace(line, this.players);
+    if (this.line && (!game || this.line.game.equals(game))) {
       this.app.address("play", this.line.game);
       return this.#next();
     }
@@ -127,7 +113,7 @@ export class PlayView {
     if (left && !this.line) {
       try {
         const { line: old } = readRecord(this.app.engine, left.record);
-        if (!game || old.game.text === game.text) {
+        if (!game || old.game.equals(game)) {
           this.startCards.isOffered = !this.saved.list().length;
           return this.begin(old, left.players, left);
         }
@@ -136,30 +122,15 @@ export class PlayView {
       }
     }
     this.startCards.isOffered = !game && !this.saved.list().length;
-    if (game) return this.begin(new GameLine(game), this.players);
+    if (game) return this.#replace(new GameLine(game), this.players);
     this.newGame();
   }
 
   leave() {
     this.isShown = false;
     this.#thinking?.abort();
-    this.#analysis?.stop();
-    this.#coach?.stop();
+    this.advice.stop();
     this.board.skip();
-  }
-
-  /** The coach, who speaks while values are shown. */
-  get coach() {
-    if (!this.#coach) {
-      this.#coach = new Coach(this.analysis);
-      this.coachPlace.append(this.#coach.element);
-    }
-    return this.#coach;
-  }
-
-  /** The analysis of the page; its workers start when it is first used. */
-  get analysis() {
-    return (this.#analysis ??= sharedAnalysis(this.app));
   }
 
   /** The position on the board. The end of a round stays until the user starts the next one. */
@@ -173,10 +144,11 @@ export class PlayView {
 
   /** Start or resume a game; `saved` is a resumed one, as {@link SavedGames} returns it. */
   begin(line, players, saved) {
+    this.left.keep(line);
     this.saved.use(saved);
     this.line = line;
     this.line.names = players.map(recordName);
-    this.#analysis?.stop();
+    this.advice.stop();
     this.players = players;
     this.form.follow(line.ruleset);
     this.board.turn(this.form.isTurned(players));
@@ -187,13 +159,17 @@ export class PlayView {
     this.#next();
   }
 
+  /** Start a game, and offer to return to the one that it replaces. */
+  #replace(line, players) {
+    this.begin(line, players);
+    this.left.offer();
+  }
+
   newGame() {
     this.app.warn("");
     try {
       const { line, players } = this.form.read();
-      this.left.keep();
-      this.begin(line, players);
-      this.left.offer(t("play.begun", { title: line.ruleset.title }));
+      this.#replace(line, players);
       this.app.say(`${t("play.begun", { title: line.ruleset.title })} ${positionInWords(line.game)}`);
     } catch (error) {
       this.app.warn(error.message);
@@ -216,7 +192,7 @@ export class PlayView {
   #tryAction(action) {
     const { game } = this.line;
     if (game.legal.includes(action)) return this.#play(action);
-    this.status.textContent = `${reasonOf(game, action)} ${this.#statusText()}`;
+    this.status.textContent = `${reasonOf(game, action)} ${this.#statusText}`;
     this.app.say(whyNotSown(game, action));
   }
 
@@ -227,9 +203,9 @@ export class PlayView {
   async #play(action, note) {
     const { board, line } = this;
     this.#thinking?.abort();
-    if (this.left.isThere) this.app.tell("", false);
+    this.left.forget();
     this.startCards.show(true);
-    this.#analysis?.stopAnalysis();
+    this.advice.stopAnalysis();
     const turn = line.play(action);
     if (note) turn.note = note;
     const timeline = timelineOf(turn.before, action);
@@ -249,14 +225,14 @@ export class PlayView {
 
   /** Continue the game: show its end or the next round, ask an agent, or wait for the user's turn. */
   #next() {
-    this.#refresh();
-    this.#showReport();
+    this.refresh();
+    this.advice.showReport();
     if (this.line.isOver || this.#isPaused) {
       if (!this.goOnButton.hidden && document.activeElement === document.body) this.goOnButton.focus();
       return;
     }
     if (!this.isYours) this.#think();
-    else if (this.#areValuesWanted) this.#askValues();
+    else this.advice.askValues();
   }
 
   async #think() {
@@ -272,7 +248,7 @@ export class PlayView {
     } catch (error) {
       if (isAbort(error)) return;
       this.#unanswered = game;
-      this.#refresh();
+      this.refresh();
       this.app.warn(error.message);
     }
   }
@@ -291,27 +267,16 @@ export class PlayView {
     this.#next();
   }
 
-  async hint() {
+  hint() {
     if (!this.isYours) return this.#sayWhyNot();
-    const { game } = this.line;
-    this.status.textContent = t("play.hint_wait");
-    try {
-      const { action } = await this.searches.ask("choose", game, { kind: "perfect", strength: 2 });
-      if (this.line.game !== game) return;
-      const turn = turnText({ player: game.player, action });
-      this.#refresh();
-      this.board.mark({ values: { ...this.#badges(), [game.holeOf(action)]: t("play.hint_badge") } });
-      this.status.textContent = t("play.hint_said", { turn, does: doesText(game, action) });
-      this.app.say(this.status.textContent);
-    } catch (error) {
-      if (!isAbort(error)) this.app.warn(error.message);
-    }
+    return this.advice.hint();
   }
 
   resign() {
     const { line } = this;
     if (line.isOver || !this.players.includes("you")) return;
     this.#thinking?.abort();
+    this.left.forget();
     line.resigned = this.players[line.game.player] === "you" ? line.game.player : 1 - line.game.player;
     this.#isPaused = false;
     this.#saveAndList();
@@ -341,59 +306,6 @@ export class PlayView {
     this.app.go("study", { line: this.line.copy() });
   }
 
-  /** Show the report of a game that is over, and grade its turns. */
-  #showReport() {
-    const { line } = this;
-    if (!line.isOver) {
-      if (this.report) this.report.element.hidden = true;
-      return;
-    }
-    this.report ??= this.#newReport();
-    const draw = (isDone) => this.line === line && line.isOver && this.report.draw(line, isDone);
-    draw(false);
-    this.analysis.grade(line, () => draw(false)).then((isDone) => isDone && draw(true));
-  }
-
-  #newReport() {
-    const report = new ReportCard(this.analysis, {
-      jump: (at) => {
-        const line = this.line.copy();
-        line.goTo(at);
-        this.app.go("study", { line });
-      },
-      retry: () => this.app.go("study", { line: this.line.copy(), isRetry: true }),
-    });
-    this.coachPlace.append(report.element);
-    return report;
-  }
-
-  toggleValues() {
-    this.#areValuesWanted = !this.#areValuesWanted;
-    this.valuesButton.setAttribute("aria-pressed", String(this.#areValuesWanted));
-    this.analysis.stopAnalysis();
-    this.#refresh();
-    if (this.#areValuesWanted && this.isYours) this.#askValues();
-  }
-
-  #askValues() {
-    const { game } = this.line;
-    let isSaid = false;
-    this.analysis.analyse(game, () => {
-      if (this.line.game !== game || !this.isYours || !this.#areValuesWanted) return;
-      this.board.mark({ values: this.#badges() });
-      this.coach.draw(game);
-      const { exact } = this.analysis.of(game);
-      if (isSaid || !(exact?.isExact || exact?.hasEnded)) return;
-      isSaid = true;
-      this.app.say(valuesInWords(game, this.analysis.bounds(game)));
-    }, VALUES);
-  }
-
-  /** The values at the holes, if they are wanted. */
-  #badges() {
-    return this.#areValuesWanted && this.isYours ? badgesOf(this.line.game, this.analysis.of(this.line.game)) : {};
-  }
-
   lastTurn() {
     const { lastTurn } = this.line;
     if (!lastTurn) return this.app.say(t("play.no_turn_yet"));
@@ -403,7 +315,7 @@ export class PlayView {
 
   sayLegal() {
     const { game } = this.line;
-    this.app.say(game.isOver ? this.status.textContent : t("play.legal_said", { player: playerName(game.player), legal: legalText(game) }));
+    this.app.say(game.isOver ? this.status.textContent : legalInWords(game));
   }
 
   #lastHoles() {
@@ -412,41 +324,24 @@ export class PlayView {
   }
 
   /** Update the view after a change of the game. */
-  #refresh() {
+  refresh() {
     const { line } = this, game = this.shown;
     const legal = this.isYours ? game.legal.map((action) => game.holeOf(action)) : [];
-    this.board.show(game, { legal, last: this.#lastHoles(), values: this.#badges() });
+    this.board.show(game, { legal, last: this.#lastHoles(), values: this.advice.badges });
     this.startCards.show(line.turns.length > 0);
     this.goOnButton.hidden = !this.#isPaused;
     this.playback.draw();
     this.happened.textContent = line.lastTurn ? happened(line.lastTurn) : "";
-    if (this.#areValuesWanted && this.isYours) this.coach.draw(line.game);
-    else this.#coach?.hide();
-    this.status.textContent = this.#statusText();
+    this.advice.draw();
+    this.status.textContent = this.#statusText;
     this.root.classList.toggle("over", line.isOver);
-    this.root.classList.toggle("lost", this.#isLost);
+    this.root.classList.toggle("lost", isLost(line, this.players));
     for (const button of this.root.querySelectorAll("[data-does=resign], [data-does=hint], [data-does=values]")) button.disabled = line.isOver;
     this.root.querySelector("[data-does=take_back]").disabled = !line.turns.length && line.resigned === null && !this.left.isThere;
   }
 
-  /** Whether the user has lost against an agent. */
-  get #isLost() {
-    const { winner } = this.line;
-    return winner !== null && this.players[1 - winner] === "you" && this.players[winner] !== "you";
-  }
-
-  #statusText() {
-    const { line } = this, { game } = line;
-    if (line.resigned !== null) return t("play.resigned", { player: playerName(line.resigned), winner: playerName(1 - line.resigned) });
-    if (this.#isPaused) return t("play.round_over", { result: statusOf(line.ruleset, this.shown), round: this.shown.round });
-    if (line.isOver) {
-      const by = Math.abs(line.margin);
-      const result = line.winner === null ? t("play.draw") : t("play.won", { player: playerName(line.winner), by });
-      return line.rounds === 1 ? result : t("play.match_over", { result });
-    }
-    if (this.isYours) return t(this.players[1 - game.player] === "you" ? "play.to_move" : "play.your_turn", { player: playerName(game.player) });
-    const who = { agent: agentName(this.players[game.player]), player: playerName(game.player) };
-    return t(this.#unanswered === game ? "play.no_answer" : "play.thinking", who);
+  get #statusText() {
+    return statusText(this.line, this.players, { isPaused: this.#isPaused, isUnanswered: this.#unanswered === this.line.game });
   }
 
   /** Save the game, show its turns beside the board, and write its position into the address. */

@@ -1,7 +1,7 @@
 /** The proof of a puzzle: its values from the solver in a worker, and the best line after its best turn. */
 
 import { Searches } from "./searches.js";
-import { t } from "./texts.js";
+import { numberText, t } from "./texts.js";
 import { bestOf, finalLeads } from "./values.js";
 
 const MOST_TURNS = 8; // of the line
@@ -35,7 +35,7 @@ export class BestLine {
 
 /** Whether the solver's values are the final leads of a puzzle, in words. */
 export function checkText(game, { actions, nodes, isExact }, leads) {
-  const found = finalLeads(game, actions), number = nodes.toLocaleString(document.documentElement.lang);
+  const found = finalLeads(game, actions), number = numberText(nodes);
   const isOther = Object.entries(leads).some(([action, lead]) => lead < found[action].lower || lead > found[action].upper);
   if (isOther) return t("puzzles.check_wrong", { nodes: number });
   return t(isExact ? "puzzles.check_right" : "puzzles.check_open", { nodes: number, values: Object.keys(leads).length });

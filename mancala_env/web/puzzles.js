@@ -8,8 +8,8 @@ import { BestLine, checkText } from "./puzzle_proof.js";
 import { dayOf, GRADES, puzzlesOf, RULESETS } from "./puzzle_set.js";
 import { playerName, valueText } from "./scene.js";
 import { isAbort } from "./searches.js";
-import { t } from "./texts.js";
-import { legalText, whyNotSown } from "./turn_words.js";
+import { numberText, t } from "./texts.js";
+import { legalInWords, whyNotSown } from "./turn_words.js";
 import { storedLead } from "./values.js";
 
 const today = () => dayOf(new Date());
@@ -61,7 +61,7 @@ export class PuzzlesView {
       sow: (action) => this.sow(action),
       board: () => this.board.focus(),
       skip: () => this.board.skip(),
-      legal: () => this.#puzzle && this.app.say(t("play.legal_said", { player: playerName(this.start.player), legal: legalText(this.start) })),
+      legal: () => this.#puzzle && this.app.say(legalInWords(this.start)),
       position: () => this.#puzzle && this.app.say(positionInWords(this.start)),
       take_back: () => this.#puzzle && this.#show(),
       hint: () => this.solve(),
@@ -77,13 +77,13 @@ export class PuzzlesView {
   /** Show a puzzle; `at` is the part of the address that names it: leyla/12. Without it, show that of today. */
   enter({ at } = {}) {
     const [name, number] = (at || "").split("/");
-    if (!RULESETS.includes(name)) return this.#puzzle && !at ? this.#show() : this.#today();
+    if (!RULESETS.includes(name)) return this.#puzzle && !at ? this.goTo(this.#puzzle) : this.#today();
     return this.#load(name, (set) => set.puzzles[Number(number) - 1] ?? set.ofDay(today(), this.grade));
   }
 
   leave() {
-    this.#running.abort();
-    this.board.skip();
+    this.#loads += 1; // puzzles that are loaded by now are not shown
+    this.#stop();
   }
 
   #choose(name, grade) {
@@ -103,7 +103,7 @@ export class PuzzlesView {
       const set = await puzzlesOf(name);
       if (load !== this.#loads) return;
       this.#set = set;
-      this.ruleset = this.rulesetChoice.value = name;
+      this.ruleset = name;
       this.goTo(chosen(set));
     } catch (error) {
       if (load !== this.#loads) return;
@@ -116,6 +116,7 @@ export class PuzzlesView {
   goTo(puzzle) {
     this.#puzzle = puzzle;
     if (this.grade && this.grade !== puzzle.grade) this.grade = puzzle.grade;
+    this.rulesetChoice.value = this.ruleset;
     this.gradeChoice.value = String(this.grade);
     this.#isDaily = puzzle === this.#set.ofDay(today(), this.grade);
     this.start = this.app.engine.fromText(puzzle.text);
@@ -259,7 +260,7 @@ export class PuzzlesView {
     this.proved.textContent = t("puzzles.check_wait");
     try {
       const found = await this.proof.values(start, signal, ({ nodes }) => {
-        if (show === this.#shows) this.proved.textContent = t("study.proving", { nodes: nodes.toLocaleString(document.documentElement.lang) });
+        if (show === this.#shows) this.proved.textContent = t("study.proving", { nodes: numberText(nodes) });
       });
       if (show !== this.#shows) return;
       this.proved.textContent = checkText(start, found, this.#values);

@@ -130,20 +130,24 @@ function startOf(engine, headers) {
   for (const [word, text] of Object.entries({ name: headers.Ruleset, ...words })) checkText(`the ruleset's ${word}`, text, MOST_IN_TEXT / 10);
   const ruleset = rulesetOf(engine, headers.Ruleset, dials, words);
   const start = headers.Start ? engine.fromText(headers.Start, ruleset) : engine.newGame(ruleset);
-  const { Rounds: said = "1", Seed: seed, Date: date } = headers;
-  const number = /^[0-9]{1,4}$/.test(said) ? Number(said) : null;
-  if (said !== "match" && !(number >= 1 && number <= MOST_ROUNDS))
-    throw new InvalidInput(`rounds must be a whole number from 1 to ${MOST_ROUNDS} or "match", not ${number ?? `"${said}"`}`);
+  const { Seed: seed, Date: date } = headers, rounds = roundsOf(headers.Rounds);
   if (seed !== undefined && !/^[0-9]{1,1000}$/.test(seed)) throw new InvalidInput(`header Seed must be a whole number, not ${shown(seed)}`);
   if (seed !== undefined && BigInt(seed) > MOST_SEED) throw new InvalidInput(`seed must be a whole number from 0 to ${MOST_SEED}, not ${BigInt(seed)}`);
   const others = Object.keys(headers).filter((name) => !KNOWN_HEADERS.includes(name)).length, most = MOST_HEADERS - KNOWN_HEADERS.length;
   if (others > most) throw new InvalidInput(`at most ${most} more headers, not ${others}`);
   if (date && !isDay(date)) throw new InvalidInput(`date must be a day such as 2026-11-22, not "${date}"`);
-  const rounds = number ?? MATCH;
   const missing = ruleset.totalSeeds - start.counts[0] - start.counts[1];
   if (missing && rounds > start.round && ruleset.dials.match !== "single")
     throw new InvalidInput(`${missing} of ${ruleset.totalSeeds} seeds are missing at the start, so no next round can be set up; put them in stores, or record one round`);
   return new GameLine(start, rounds);
+}
+
+/** Read a number of rounds, or MATCH of "match". @throws {InvalidInput} */
+export function roundsOf(text = "1") {
+  const number = /^[0-9]{1,4}$/.test(text) ? Number(text) : null;
+  if (text === "match") return MATCH;
+  if (number >= 1 && number <= MOST_ROUNDS) return number;
+  throw new InvalidInput(`rounds must be a whole number from 1 to ${MOST_ROUNDS} or "match", not ${number ?? `"${text}"`}`);
 }
 
 /** Who resigned, by the headers of a game; null if neither did. */

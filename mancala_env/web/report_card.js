@@ -11,6 +11,8 @@ import { t } from "./texts.js";
 const RANGES = { best: "0", good: `1–${MOST_LOST.good}`, mistake: `${MOST_LOST.good + 1}–${MOST_LOST.mistake}`, blunder: `${MOST_LOST.mistake + 1}+` };
 
 export class ReportCard {
+  #shown = ""; // the worst moments
+
   /** @param {import("./game_analysis.js").GameAnalysis} analysis
    * @param {{jump: (at: number) => void, retry?: () => void}} does  `jump` is called with the number of turns before a moment.
    *   With `retry`, the card has a button that calls it.
@@ -42,12 +44,15 @@ export class ReportCard {
     const graded = sides[0].graded + sides[1].graded, turns = line.turns.length;
     this.note.textContent = `${graded < turns ? `${t(isDone ? "report.open" : "report.grading", { graded, turns })} ` : ""}${t("report.meaning")}`;
     this.worst.hidden = this.worstTitle.hidden = !worst.length;
+    const labels = worst.map(({ at, turn, lost }) => `${at + 1}. ${turnText(turn)} −${lost}`);
+    if (labels.join() === this.#shown) return; // a press of a button that is replaced would be lost
+    this.#shown = labels.join();
     const focused = this.worst.contains(document.activeElement) ? document.activeElement.textContent : null;
-    this.worst.replaceChildren(...worst.map(({ at, turn, lost }) => h("li", {}, h("button", {
+    this.worst.replaceChildren(...worst.map(({ at, turn, lost }, n) => h("li", {}, h("button", {
       type: "button",
       onclick: () => this.jump(at),
       "aria-label": t("report.moment", { number: at + 1, turn: turnText(turn), seeds: seedsText(lost) }),
-    }, `${at + 1}. ${turnText(turn)} −${lost}`))));
+    }, labels[n]))));
     if (focused) [...this.worst.children].map((item) => item.firstChild).find((one) => one.textContent === focused)?.focus();
   }
 }

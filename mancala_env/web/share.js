@@ -1,9 +1,8 @@
 /** Links that carry a game, and reading what a user pastes: a link of the page or a position's text. */
 
 import { addressOf, readAddress } from "./address.js";
-import { GameLine, MATCH, MOST_ROUNDS, turnText } from "./game.js";
-import { InvalidInput } from "./engine.js";
-import { rulesetOf, takeTurn } from "./record.js";
+import { GameLine, MATCH, turnText } from "./game.js";
+import { roundsOf, rulesetOf, takeTurn } from "./record.js";
 import { t } from "./texts.js";
 
 /** The page's link to a game: to its position in Play, or to all of its turns in Study. */
@@ -26,17 +25,18 @@ export async function copyLink(app, line, view) {
   }
 }
 
-/** The game that an address names, at its end. @throws {InvalidInput} If the position or a turn is invalid. */
-export function lineOf(engine, { rest, dials, turns = [], rounds = "1" }) {
-  const number = rounds === "match" ? MATCH : Number(rounds);
-  if (!(number >= 1 && (number === MATCH || (Number.isInteger(number) && number <= MOST_ROUNDS))))
-    throw new InvalidInput(`rounds must be a whole number from 1 to ${MOST_ROUNDS} or "match", not "${rounds}"`);
-  const line = new GameLine(engine.fromText(rest, rulesetOf(engine, rest.split(" ")[0], dials)), number);
+/** The game that an address names, at its end. A ruleset's name alone is the start of round 1.
+ * @throws {InvalidInput} If the position or a turn is invalid.
+ */
+export function lineOf(engine, { rest, dials, turns = [], rounds }) {
+  const line = new GameLine(startOf(engine, rest, rulesetOf(engine, rest.split(" ")[0], dials)), roundsOf(rounds));
   for (const turn of turns) takeTurn(line, turn);
   return line;
 }
 
-/** The game of a pasted text: a link of the page, or a position, whose player to move may be written s or n.
+const startOf = (engine, text, ruleset) => (text === ruleset?.name ? engine.newGame(ruleset) : engine.fromText(text, ruleset));
+
+/** The game of a pasted text: a link of the page, a ruleset's name, or a position, whose player to move may be written s or n.
  * @param {object} engine @param {string} text @param {object} [shown]  The ruleset that is shown, which may be a custom one.
  */
 export function lineFromText(engine, text, shown) {
@@ -44,5 +44,6 @@ export function lineFromText(engine, text, shown) {
   if (hash >= 0) return lineOf(engine, readAddress(text.slice(hash).trim()));
   const words = text.trim().split(/\s+/);
   if (/^[sn]$/.test(words[3] ?? "")) words[3] = words[3].toUpperCase();
-  return new GameLine(engine.fromText(words.join(" "), words[0] === shown?.name ? shown : undefined));
+  const ruleset = [shown, ...engine.rulesets].find((one) => one?.name === words[0]);
+  return new GameLine(startOf(engine, words.join(" "), ruleset));
 }

@@ -17,7 +17,7 @@ import { playerName, statusOf } from "./scene.js";
 import { SetUp } from "./set_up.js";
 import { copyLink, lineFromText } from "./share.js";
 import { t } from "./texts.js";
-import { legalText, turnInWords, whyNotSown } from "./turn_words.js";
+import { legalInWords, turnInWords, whyNotSown } from "./turn_words.js";
 import { badgesOf } from "./values.js";
 import { valuesInWords, ValuesTable } from "./values_table.js";
 
@@ -84,7 +84,7 @@ export class StudyView {
       board: () => this.board.focus(),
       skip: () => this.board.skip(),
       last_turn: () => this.lastTurn(),
-      legal: () => this.app.say(legalText(this.line.game)),
+      legal: () => this.app.say(legalInWords(this.line.game)),
       values: () => this.toggleValues(),
       position: () => this.app.say(positionInWords(this.line.game)),
       take_back: () => this.takeBack(),
@@ -108,7 +108,7 @@ export class StudyView {
       this.begin(line);
       return isRetry ? this.retry() : undefined;
     }
-    if (this.line && (!game || game.text === this.line.game.text)) return this.#showCurrent();
+    if (this.line && (!game || game.equals(this.line.game))) return this.#showCurrent();
     this.begin(this.#lastStudied(game) ?? (game ? new GameLine(game) : this.app.playedLine ?? new GameLine(this.app.engine.newGame("layli_goobalay"))));
   }
 
@@ -141,7 +141,7 @@ export class StudyView {
       const { line } = readRecord(this.app.engine, kept.read("studied", ""));
       for (let at = line.turns.length; at >= 0; at--) {
         line.goTo(at);
-        if (line.game.text === game.text) return line;
+        if (line.game.equals(game)) return line;
       }
     } catch {
       // Ignore a saved game that can no longer be read.

@@ -23,6 +23,9 @@ export async function loadTexts(wanted) {
   return { language, languages };
 }
 
+/** A whole number with separators of the language. */
+export const numberText = (number) => number.toLocaleString(document.documentElement.lang);
+
 /** The text of a key with its {names} filled in; in English without a translation. */
 export function t(key, values = {}) {
   const text = chosen[key] || english[key];

@@ -1,8 +1,8 @@
-/** Sentences about turns that Play and Study both say. */
+/** Sentences about turns that several views say. */
 
 import { turnText } from "./game.js";
 import { inWords, placeName, timelineOf } from "./motion.js";
-import { playerName } from "./scene.js";
+import { playerName, statusOf } from "./scene.js";
 import { t } from "./texts.js";
 
 /** A turn that was played, and its effect, in words. */
@@ -12,8 +12,14 @@ export function turnInWords(turn) {
 }
 
 /** The legal turns of a position: "S1, S3". */
-export function legalText(game) {
+function legalText(game) {
   return game.legal.map((action) => turnText({ player: game.player, action })).join(", ");
+}
+
+/** What the player to move can sow, or how the round has ended: "South can sow S1, S3." */
+export function legalInWords(game) {
+  if (game.isOver) return statusOf(game.ruleset, game);
+  return t("play.legal_said", { player: playerName(game.player), legal: legalText(game) });
 }
 
 /** Why the player to move cannot sow an action, and what can be sown: "S3 is empty. South can sow S1, S2." */

@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { turnText } from "./game.js";
 import { statusOf, valueText } from "./scene.js";
-import { t } from "./texts.js";
+import { numberText, t } from "./texts.js";
 import { bestOf, boundsOf, finalLeads, storedLead } from "./values.js";
 
 const COLUMNS = ["exact", "book", "search", "mcts", "network"];
@@ -23,6 +23,10 @@ export function valuesInWords(game, bounds) {
 }
 
 export class ValuesTable {
+  #layout = ""; // the turns and the number of columns
+  #titles = [];
+  #rows = []; // {row, cells} of each turn
+
   /** @param {(action: number) => void} press  Called with the action whose button is pressed. */
   constructor(press) {
     this.press = press;
@@ -46,20 +50,47 @@ export class ValuesTable {
     const columns = COLUMNS.filter((name) => name === "exact" || known[name]?.values && Object.keys(known[name].values).length);
     this.columnsNote.hidden = columns.length === 1;
     const cell = (name, action) => {
-      if (name === "exact") return h("td", { class: bounds[action]?.lower === bounds[action]?.upper ? null : "open" }, boundsText(bounds[action]));
+      if (name === "exact") return [boundsText(bounds[action]), bounds[action]?.lower === bounds[action]?.upper ? null : "open"];
       const value = known[name].values[action] + (name === "mcts" ? 0 : stored);
-      return h("td", {}, Number.isNaN(value) ? "" : valueText(Math.round(value * 100) / 100));
+      return [Number.isNaN(value) ? "" : valueText(Math.round(value * 100) / 100), null];
     };
-    const rows = game.legal.map((action) => h("tr", { class: best.includes(action) ? "best" : null },
-      h("td", {}, h("button", { type: "button", onclick: () => this.press(action), "data-action": action }, turnText({ player: game.player, action }))),
-      columns.map((name) => cell(name, action))));
-    const focused = this.table.contains(document.activeElement) ? document.activeElement.dataset.action : null;
-    this.table.replaceChildren(
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, t("study.move")), columns.map((name) => h("th", { scope: "col" }, t(`study.column.${name}`, { depth: known.search?.depth ?? "" }))))),
-      h("tbody", {}, rows));
-    if (focused) this.table.querySelector(`[data-action="${focused}"]`)?.focus();
+    this.#fill([t("study.move"), ...columns.map((name) => t(`study.column.${name}`, { depth: known.search?.depth ?? "" }))],
+      game.legal.map((action) => ({ action, turn: turnText({ player: game.player, action }), isBest: best.includes(action), cells: columns.map((name) => cell(name, action)) })));
     this.note.textContent = game.isOver ? statusOf(game.ruleset, game) : noteText(game, known, bounds);
   }
+
+  /** Fill the table. Its buttons stay while turns and columns do: a press of one that is replaced would be lost. */
+  #fill(titles, rows) {
+    const layout = [titles.length, ...rows.map(({ turn }) => turn)].join(" ");
+    if (layout !== this.#layout) this.#build(titles, rows);
+    this.#layout = layout;
+    this.#titles.forEach((title, n) => { title.textContent = titles[n]; });
+    this.#rows.forEach(({ row, cells }, n) => {
+      mark(row, rows[n].isBest ? "best" : null);
+      cells.forEach((cell, column) => {
+        const [text, kind] = rows[n].cells[column];
+        cell.textContent = text;
+        mark(cell, kind);
+      });
+    });
+  }
+
+  #build(titles, rows) {
+    this.#titles = titles.map(() => h("th", { scope: "col" }));
+    this.#rows = rows.map(({ action, turn, cells: { length } }) => {
+      const cells = Array.from({ length }, () => h("td"));
+      return { cells, row: h("tr", {}, h("td", {}, h("button", { type: "button", onclick: () => this.press(action), "data-action": action }, turn)), cells) };
+    });
+    const focused = this.table.contains(document.activeElement) ? document.activeElement.dataset.action : null;
+    this.table.replaceChildren(h("thead", {}, h("tr", {}, this.#titles)), h("tbody", {}, this.#rows.map(({ row }) => row)));
+    if (focused) this.table.querySelector(`[data-action="${focused}"]`)?.focus();
+  }
+}
+
+/** Set or remove the class of an element. */
+function mark(element, kind) {
+  if (kind) element.setAttribute("class", kind);
+  else element.removeAttribute("class");
 }
 
 /** How far the proof is, and the line of the opening book. */
@@ -67,6 +98,6 @@ function noteText(game, known, bounds) {
   const open = game.legal.filter((action) => !bounds[action] || bounds[action].lower !== bounds[action].upper).length;
   const line = known.book?.line?.length ? ` ${t("study.book_line", { line: known.book.line.join(" ") })}` : "";
   if (!open) return `${t("study.all_exact")}${line}`;
-  const nodes = (known.exact?.nodes ?? 0).toLocaleString(document.documentElement.lang);
+  const nodes = numberText(known.exact?.nodes ?? 0);
   return (known.exact?.hasEnded ? t("study.gave_up", { nodes }) : t("study.proving", { nodes })) + line;
 }

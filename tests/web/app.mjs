@@ -3,12 +3,10 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { register } from "node:module";
 import { beforeEach, test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { FakeElement, useFakeDom } from "./fake_dom.mjs";
+import { fileURLToPath } from "node:url";
+import { FakeElement, useFakeDom } from "../support/fake_dom.mjs";
+import { at } from "../support/page_modules.mjs";
 
-const folder = pathToFileURL(`${process.env.FOLDER}/`);
-const at = (name) => import(new URL(name, folder));
-const read = (name) => fs.readFileSync(new URL(name, folder));
 
 // Views that note what the page asks of them.
 globalThis.noted = [];
@@ -158,6 +156,15 @@ test("a view that a button opens is a step of the browser's history, and Back sh
   assert.equal(history.pushed.length, 1);
   follow(fragmentOf("play", LATE)); // Back: the browser changes the address itself
   assert.deepEqual([history.pushed.length, view.given.game.text, noted.at(-1)], [1, LATE, "enter PlayView"]);
+});
+
+test("a ruleset's name alone opens the start of its game", () => {
+  follow("#study/leyla");
+  assert.deepEqual([view.given.game.text, alert()], [engine.newGame("leyla").text, ""]);
+  follow("#play/custom;row_width=2;seeds_per_hole=2");
+  assert.equal(view.given.game.text, "custom 2,2/2,2 0-0 S");
+  follow("#study/hello");
+  assert.match(alert(), /unknown ruleset "hello"/);
 });
 
 test("a link with turns opens the game", () => {

@@ -1,15 +1,10 @@
 // The caption under the board, without a browser: FOLDER=mancala_env/web node --test caption_line.mjs
 import assert from "node:assert/strict";
-import fs from "node:fs";
 import { test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { FakeElement, useFakeDom } from "./fake_dom.mjs";
+import { FakeElement, useFakeDom } from "../support/fake_dom.mjs";
+import { at } from "../support/page_modules.mjs";
 
-const folder = pathToFileURL(`${process.env.FOLDER}/`);
-const at = (name) => import(new URL(name, folder));
 useFakeDom();
-const { useTexts } = await at("texts.js");
-useTexts(JSON.parse(fs.readFileSync(new URL("texts/en.json", folder))));
 const { writeCaption } = await at("caption_line.js");
 const { measures: m } = await at("measures.js");
 

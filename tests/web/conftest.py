@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
 
+TIMEOUT = 20_000
+"""Milliseconds for which a test waits for the page; the searches of a view can slow it down."""
+
+
 @pytest.fixture
 def site() -> Iterator[Site]:
     served = Site()
@@ -21,6 +25,9 @@ def site() -> Iterator[Site]:
 @pytest.fixture
 def open_page(chromium: "Browser", site: Site) -> Iterator[Open]:
     """Open the page: open_page("#study", width=360, kept={...}). An error in the page fails the test."""
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=TIMEOUT)
     contexts: list[BrowserContext] = []
     wrong: list[str] = []
 
@@ -35,7 +42,7 @@ def open_page(chromium: "Browser", site: Site) -> Iterator[Open]:
             " if (localStorage.getItem(k) === null) localStorage.setItem(k, v)"
         )
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(TIMEOUT)
 
         def on_request(request: Any) -> None:
             if not request.url.startswith((site.address, f"blob:{site.address}")):

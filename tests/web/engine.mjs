@@ -1,16 +1,12 @@
 // The engine in JavaScript: limits, messages, memory and searches: FOLDER=mancala_env/web node --test engine.mjs
 import assert from "node:assert/strict";
-import fs from "node:fs";
 import { test } from "node:test";
-import { pathToFileURL } from "node:url";
+import { at, engine, read, readJson } from "../support/page_modules.mjs";
 
-const folder = pathToFileURL(`${process.env.FOLDER}/`);
-const read = (name) => fs.readFileSync(new URL(name, folder));
-const { Engine, InvalidInput, Search, wordsOf } = await import(new URL("engine.js", folder));
-const { Book } = await import(new URL("book.js", folder));
-const description = JSON.parse(read("mancala.json"));
+const { Engine, InvalidInput, Search, wordsOf } = await at("engine.js");
+const { Book } = await at("book.js");
+const description = readJson("mancala.json");
 const newEngine = () => Engine.load(read("mancala.wasm"), description);
-const engine = await newEngine();
 const bytesNow = (one) => one.kernels.uint32(0, 1).buffer.byteLength;
 const LATE = "layli_goobalay 0,3,0,0,0,2/1,0,2,0,0,1 19-20 S";
 const HARD = "layli_goobalay 1,1,9,8,1,3/3,5,9,1,1,6 0-0 S";

@@ -1,26 +1,18 @@
 // The opening explorer of Study without a browser: FOLDER=mancala_env/web node --test explorer.mjs
 import assert from "node:assert/strict";
-import fs from "node:fs";
 import { beforeEach, test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { useFakeDom } from "./fake_dom.mjs";
+import { useFakeDom } from "../support/fake_dom.mjs";
+import { at, engine, readJson, soon } from "../support/page_modules.mjs";
 
-const folder = pathToFileURL(`${process.env.FOLDER}/`);
-const at = (name) => import(new URL(name, folder));
-const read = (name) => fs.readFileSync(new URL(name, folder));
 
 useFakeDom();
 globalThis.localStorage = globalThis.sessionStorage = { getItem: () => null, setItem() {}, removeItem() {} };
-const { useTexts, t } = await at("texts.js");
-useTexts(JSON.parse(read("texts/en.json")));
+const { t } = await at("texts.js");
 const { Book } = await at("book.js");
-const { Engine } = await at("engine.js");
 const { Explorer } = await at("explorer.js");
 const { GameLine } = await at("game.js");
 const { boundsOf } = await at("values.js");
-const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
-const book = new Book(engine.newGame("leyla"), JSON.parse(read("books.json")).leyla);
-const soon = () => new Promise((resolve) => setTimeout(resolve, 5));
+const book = new Book(engine.newGame("leyla"), readJson("books.json").leyla);
 
 /** What Study knows of positions, with the book in place of a worker. */
 class Analysis {

@@ -2,26 +2,16 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { beforeEach, test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { FakeElement, useFakeDom } from "./fake_dom.mjs";
+import { FakeElement, useFakeDom } from "../support/fake_dom.mjs";
+import { at, engine, folder, newStore, read, readJson, soon } from "../support/page_modules.mjs";
 
-const folder = pathToFileURL(`${process.env.FOLDER}/`);
-const at = (name) => import(new URL(name, folder));
-const read = (name) => fs.readFileSync(new URL(name, folder));
 
 useFakeDom();
 globalThis.innerWidth = 1200;
 globalThis.fetch = async (url) => ({ json: async () => JSON.parse(fs.readFileSync(url)) });
-const newStore = () => Object.create({
-  getItem(key) { return this[key] ?? null; },
-  setItem(key, value) { this[key] = String(value); },
-  removeItem(key) { delete this[key]; },
-});
 globalThis.localStorage = newStore();
 globalThis.sessionStorage = newStore();
-const { useTexts, t } = await at("texts.js");
-useTexts(JSON.parse(read("texts/en.json")));
-const { Engine } = await at("engine.js");
+const { t } = await at("texts.js");
 const { takeFile } = await at("files.js");
 const { GameLine } = await at("game.js");
 const { drawGraph } = await at("graph.js");
@@ -30,9 +20,7 @@ const { LearnView } = await at("learn.js");
 const { inWords, timelineOf } = await at("motion.js");
 const { writeRecord } = await at("record.js");
 const { rulesetFields } = await at("rulesets.js");
-const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
-const lessons = JSON.parse(read("lessons.json"));
-const soon = () => new Promise((resolve) => setTimeout(resolve, 5));
+const lessons = readJson("lessons.json");
 const attributesOf = (element) => Object.fromEntries(element.attributes);
 
 let app;

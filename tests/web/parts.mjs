@@ -2,28 +2,23 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { deflateRawSync } from "node:zlib";
-import { FakeElement, useFakeDom } from "./fake_dom.mjs";
+import { FakeElement, useFakeDom } from "../support/fake_dom.mjs";
+import { at, engine, read } from "../support/page_modules.mjs";
 
 useFakeDom();
-const folder = pathToFileURL(`${process.env.FOLDER}/`);
-const at = (name) => import(new URL(name, folder));
-const read = (name) => fs.readFileSync(new URL(name, folder));
 const realTimeout = globalThis.setTimeout;
 const soon = (milliseconds = 0) => new Promise((resolve) => realTimeout(resolve, milliseconds));
 
 const texts = await at("texts.js");
-texts.useTexts(JSON.parse(read("texts/en.json")));
 const { t } = texts;
 const { download, field, h, select } = await at("dom.js");
 const { BoardView, draw } = await at("board.js");
 const { describe, Layout, UprightLayout } = await at("scene.js");
 const { steps, timelineOf } = await at("motion.js");
 const { measures } = await at("measures.js");
-const { Engine } = await at("engine.js");
 const { networkOf, readNetwork } = await at("networks.js");
-const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
 const LATE = "layli_goobalay 0,3,0,0,0,2/1,0,2,0,0,1 19-20 S";
 const attributesOf = (element) => Object.fromEntries(element.attributes);
 

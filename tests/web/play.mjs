@@ -1,14 +1,10 @@
 // The views Play and Study without a browser: FOLDER=mancala_env/web node --test play.mjs
 import assert from "node:assert/strict";
-import fs from "node:fs";
 import { register } from "node:module";
 import { beforeEach, test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { FakeElement, useFakeDom } from "./fake_dom.mjs";
+import { FakeElement, useFakeDom } from "../support/fake_dom.mjs";
+import { at, engine, newStore, readJson, soon } from "../support/page_modules.mjs";
 
-const folder = pathToFileURL(`${process.env.FOLDER}/`);
-const at = (name) => import(new URL(name, folder));
-const read = (name) => fs.readFileSync(new URL(name, folder));
 
 // Searches that the test answers.
 globalThis.asked = [];
@@ -31,17 +27,10 @@ useFakeDom();
 globalThis.innerWidth = 1200;
 globalThis.history = { state: null, replaceState(state) { this.state = state; } };
 let isFull = false;
-const newStore = () => Object.create({
-  getItem(key) { return this[key] ?? null; },
-  setItem(key, value) { if (isFull && this === localStorage) throw new Error("full"); this[key] = String(value); },
-  removeItem(key) { delete this[key]; },
-});
-const { useTexts, t } = await at("texts.js");
-useTexts(JSON.parse(read("texts/en.json")));
+const { t } = await at("texts.js");
 const { kept } = await at("dom.js");
 const { Book } = await at("book.js");
 const { coachText, effectsOf, happened } = await at("coach.js");
-const { Engine } = await at("engine.js");
 const { GameLine, MATCH, turnText } = await at("game.js");
 const { seedsText } = await at("motion.js");
 const { agentName, recordName } = await at("agents.js");
@@ -53,12 +42,10 @@ const { accuracyOf, kindOf, reportOf } = await at("report.js");
 const { StudyView } = await at("study.js");
 const { whyNotSown } = await at("turn_words.js");
 const { statusOf } = await at("scene.js");
-const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
-const soon = () => new Promise((resolve) => setTimeout(resolve, 5));
 
 let app;
 beforeEach(() => {
-  globalThis.localStorage = newStore();
+  globalThis.localStorage = newStore(() => isFull);
   globalThis.sessionStorage = newStore();
   kept.carried = {};
   history.state = null;
@@ -68,7 +55,7 @@ beforeEach(() => {
   app = {
     engine, networks: new Map(), served: null, speed: [0, 0], said: [], told: [], warned: [], addresses: [], went: [], served_asked: [],
     say(text) { this.said.push(text); },
-    tell(text) { this.told.push(text); },
+    tell(text) { if (text) this.told.push(text); },
     warn(text) { if (text) this.warned.push(text); },
     address(view, game) { this.addresses.push([view, game.text]); },
     go(view, given) { this.went.push([view, given]); },
@@ -197,7 +184,7 @@ test("a hint shows the best action, unless the position has changed", async () =
 test("values are shown where they are wanted, and forgotten after a turn", async () => {
   const view = opened({ game: engine.fromText(LATE) });
   assert.equal(button(view, "values").getAttribute("aria-pressed"), "false");
-  view.toggleValues();
+  view.advice.toggleValues();
   assert.equal(button(view, "values").getAttribute("aria-pressed"), "true");
   assert.deepEqual(asked.map(({ task, options }) => [task, options]), [["book", {}], ["values", { milliseconds: 8000 }], ["minimax", { milliseconds: 1500 }]]);
   const [, exact, search] = asked;
@@ -212,9 +199,9 @@ test("values are shown where they are wanted, and forgotten after a turn", async
   await soon();
   assert.deepEqual(badges(view).sort(), ["-10", "-2"]);
   assert.ok(app.said.at(-1).includes("S2 -2") && app.said.at(-1).includes("S6 -10"));
-  view.toggleValues();
+  view.advice.toggleValues();
   assert.deepEqual(badges(view), []);
-  view.toggleValues();
+  view.advice.toggleValues();
   assert.deepEqual([badges(view).sort(), asked.filter(({ task }) => task === "values").length], [["-10", "-2"], 1]); // proved values are kept
   view.sow(1);
   await soon();
@@ -223,9 +210,9 @@ test("values are shown where they are wanted, and forgotten after a turn", async
   assert.deepEqual(badges(view).sort(), ["-10", "-2"]);
   view.begin(new GameLine(engine.newGame("leyla")), ["you", "you"]);
   const [question] = asked.filter(({ task }) => task === "values").slice(-1);
-  view.toggleValues();
+  view.advice.toggleValues();
   assert.equal(question.listening.signal.aborted, true);
-  view.toggleValues();
+  view.advice.toggleValues();
   asked.findLast(({ task }) => task === "values").reject(new Error("wrong"));
   await soon();
   assert.deepEqual(app.warned, ["wrong"]);
@@ -402,7 +389,7 @@ test("the form chooses side, agent, strength, length and who starts, and keeps t
   for (const option of selects.filter((one) => one.children.some(({ value }) => value === "north") )) { option.value = "north"; option.fire("change"); }
   start();
   assert.deepEqual([view.players, view.line.game.player, view.line.rounds], [[{ kind: "minimax", strength: 9 }, "you"], 1, MATCH]);
-  assert.deepEqual(JSON.parse(localStorage["mancala.play"]), { side: "north", level: "own", agent: "minimax", strength: "9", rounds: "match", starter: "north" });
+  assert.deepEqual(JSON.parse(localStorage["mancala.play"]), { side: "north", level: "own", agent: "minimax", strength: "9", rounds: "match", starter: "north", below: true });
   assert.ok(app.said.at(-1).startsWith(t("play.begun", { title: "Layli Goobalay" })));
   choose("served:a.zip");
   start();
@@ -443,7 +430,7 @@ test("a newcomer sees a card for each game until the first turn", async () => {
   view.sow(0);
   await soon();
   assert.equal(opened().startCards.element.hidden, true); // no longer a newcomer
-  globalThis.localStorage = newStore();
+  globalThis.localStorage = newStore(() => isFull);
   globalThis.sessionStorage = newStore();
   assert.equal(opened({ game: engine.newGame("gabata_i") }).startCards.element.hidden, true); // came for this game
   const other = opened();
@@ -614,6 +601,53 @@ test("a new game can be undone until its first turn, by key and by button", asyn
   assert.notEqual(view.line, line);
 });
 
+test("only the game that the last one replaced is brought back, and not after a turn", async () => {
+  const view = opened();
+  const played = async (ruleset) => {
+    view.begin(new GameLine(engine.newGame(ruleset)), ["you", "you"]);
+    view.sow(0);
+    await soon();
+    return view.line;
+  };
+  await played("leyla");
+  const second = await played("gabata_i");
+  view.enter({ game: engine.fromText(LATE) }); // by the address
+  assert.ok(app.told.at(-1).includes(t("play.left")));
+  view.takeBack();
+  assert.equal(view.line, second);
+  view.newGame();
+  view.resign();
+  view.takeBack(); // the resignation
+  assert.deepEqual([view.line.resigned, view.line === second], [null, false]);
+  const fourth = await played("leyla");
+  view.takeBack();
+  view.takeBack(); // nothing is left to take back
+  assert.equal(view.line, fourth);
+});
+
+test("a position under other rules is another one", () => {
+  const [one, other] = [true, false].map((captures_last) => engine.newGame(engine.ownRuleset({ name: "custom", captures_last })));
+  assert.equal(one.text, other.text);
+  const view = opened({ game: one });
+  view.enter({ game: other });
+  assert.equal(view.line.ruleset, other.ruleset);
+  const study = studied({ game: one });
+  study.enter({ game: other });
+  assert.equal(study.line.ruleset, other.ruleset);
+  study.analysis.of(one).book = { values: { 0: 5 }, line: [] };
+  assert.deepEqual(study.analysis.bounds(other), {});
+});
+
+test("the legal turns, or how the round has ended, are said in Study", () => {
+  const view = studied({ game: engine.fromText(LATE) });
+  view.commands.legal();
+  assert.equal(app.said.at(-1), t("play.legal_said", { player: "South", legal: "S2, S6" }));
+  view.begin(new GameLine(engine.fromText("leyla 24,0,0,0,0,0/0,0,0,0,0,0 12-12 N")));
+  assert.ok(view.line.isOver);
+  view.commands.legal();
+  assert.equal(app.said.at(-1), statusOf(view.line.ruleset, view.line.game));
+});
+
 test("a resignation can be undone", async () => {
   const offered = [];
   app.tell = (text, isSaid, options = {}) => offered.push(options.act);
@@ -641,6 +675,9 @@ test("a link of the page and a position with a small s are read in Study, with a
   const own = new GameLine(engine.newGame(engine.ownRuleset({ name: "mine", row_width: 3 })));
   own.play(0);
   assert.equal(lineFromText(engine, linkOf(app, own)).game.text, own.game.text);
+  assert.equal(lineFromText(engine, " leyla ").game.text, engine.newGame("leyla").text);
+  assert.equal(lineFromText(engine, own.ruleset.name, own.ruleset).ruleset, own.ruleset);
+  for (const nothing of ["", "chess"]) assert.throws(() => lineFromText(engine, nothing), /the form is/);
   for (const [wrong, said] of [[";rounds=0", "rounds must be"], [";turns=N1", "South is to move"], [";turns=S1;rounds=1.5", "rounds must be"]])
     assert.throws(() => lineFromText(engine, `#study/leyla+4,4,4,4,4,4/4,4,4,4,4,4+0-0+S${wrong}`), (error) => error.message.includes(said), wrong);
 });
@@ -799,12 +836,15 @@ test("values are in a table, open ones with their bounds, and in columns that ha
   await soon();
   assert.deepEqual(rows(), [["S2", t("study.between", { lower: "-5", upper: "+1" })], ["S6", "-10"]]);
   assert.deepEqual([view.values.note.textContent, columns().length, badges(view).sort()], [t("study.proving", { nodes: "7" }), 2, ["-10"]]);
+  const buttons = () => view.values.table.children[1].children.map((row) => row.children[0].firstChild);
   asked[2].resolve({ depth: 3, values: { 1: -1.504 } });
   await soon();
   assert.deepEqual([rows(), columns()[2]], [[["S2", t("study.between", { lower: "-5", upper: "+1" }), "-2.50"], ["S6", "-10", ""]], t("study.column.search", { depth: 3 })]);
+  const pressed = buttons();
   asked[1].resolve({ lower: -1, upper: -1, nodes: 9, isExact: true, hasEnded: true, actions: { 1: exactly(-1), 5: exactly(-9) } });
   await soon();
   assert.deepEqual([rows().map(([, exact]) => exact), view.values.note.textContent], [["-2", "-10"], t("study.all_exact")]);
+  assert.ok(buttons().every((button, n) => button === pressed[n])); // a button under the pointer stays
   assert.deepEqual(view.values.table.children[1].children.map((row) => row.getAttribute("class")), ["best", null]);
 });
 
@@ -973,11 +1013,11 @@ test("what happened is said under the board, and the coach ranks the turns", asy
   assert.match(view.happened.textContent, /^North sowed N3: uurs made in N5 and S2\./);
   const play = opened({ line: view.line.copy() });
   assert.equal(play.happened.textContent, view.happened.textContent);
-  assert.ok(play.coachPlace.all().every((one) => one.getAttribute("class") !== "coach")); // nobody has asked the coach
+  assert.ok(play.advice.element.all().every((one) => one.getAttribute("class") !== "coach")); // nobody has asked the coach
   play.takeBack();
   play.takeBack();
-  play.toggleValues();
-  assert.deepEqual(play.coach.list.children.map(({ textContent }) => textContent), said);
+  play.advice.toggleValues();
+  assert.deepEqual(play.advice.coach.list.children.map(({ textContent }) => textContent), said);
 });
 
 test("a game that is over has a report, and only the user's own mistakes are retried", async () => {
@@ -986,14 +1026,16 @@ test("a game that is over has a report, and only the user's own mistakes are ret
   assert.ok(line.isOver);
   const view = opened({ line });
   const cells = (report) => report.table.children[1].children.map((row) => row.children.slice(1).map(({ textContent }) => textContent).join());
-  assert.equal(view.report.note.textContent, `${t("report.grading", { graded: 0, turns: 2 })} ${t("report.meaning")}`);
+  assert.equal(view.advice.report.note.textContent, `${t("report.grading", { graded: 0, turns: 2 })} ${t("report.meaning")}`);
   await proveAll();
   await soon();
   // accuracy, best, good, mistake, blunder, seeds lost; South and North
-  assert.deepEqual(cells(view.report), ["0 %,100 %", "0,1", "0,0", "0,0", "1,0", "8,0"]);
-  assert.equal(view.report.note.textContent, t("report.meaning"));
-  const [moment] = view.report.worst.children.map((item) => item.firstChild);
-  assert.deepEqual([view.report.worst.children.length, moment.textContent], [1, "1. S6 −8"]);
+  assert.deepEqual(cells(view.advice.report), ["0 %,100 %", "0,1", "0,0", "0,0", "1,0", "8,0"]);
+  assert.equal(view.advice.report.note.textContent, t("report.meaning"));
+  const [moment] = view.advice.report.worst.children.map((item) => item.firstChild);
+  view.advice.report.draw(view.line, true);
+  assert.equal(view.advice.report.worst.children[0].firstChild, moment); // a button under the pointer stays
+  assert.deepEqual([view.advice.report.worst.children.length, moment.textContent], [1, "1. S6 −8"]);
   moment.click();
   assert.deepEqual([app.went.at(-1)[0], app.went.at(-1)[1].line.at, app.went.at(-1)[1].line.turns.length], ["study", 0, 2]);
   button(view, "retry_yours").click();
@@ -1001,7 +1043,7 @@ test("a game that is over has a report, and only the user's own mistakes are ret
   assert.deepEqual([name, given.line.names, given.isRetry], ["study", ["human", "greedy"], true]);
   const study = studied(given); // what Play has found is known
   assert.equal(study.verdict.textContent, t("study.retry_ask", { player: "South", turn: "S6", seeds: seedsText(8) }));
-  assert.deepEqual(cells(study.report), cells(view.report));
+  assert.deepEqual(cells(study.report), cells(view.advice.report));
   const record = writeRecord(line, { south: "greedy", north: "human" });
   const other = studied({ line: readRecord(engine, record).line });
   other.retry();
@@ -1010,7 +1052,7 @@ test("a game that is over has a report, and only the user's own mistakes are ret
   people.retry();
   assert.equal(people.line.at, 0);
   view.takeBack();
-  assert.equal(view.report.element.hidden, true);
+  assert.equal(view.advice.report.element.hidden, true);
 });
 
 test("turns are counted by the seeds they lose, and those that are not graded are not counted", () => {
@@ -1080,11 +1122,21 @@ test("sentences name captures, owned holes, ransoms, passes and endless relays",
   assert.ok(texts.size >= 5, [...texts].join());
 });
 
+test("a search of the book that is running does not count as one that found nothing", async () => {
+  const view = studied(), { game } = view.line;
+  asked.length = 0;
+  const found = view.analysis.lookUp(game);
+  assert.equal(view.analysis.of(game).book, undefined);
+  assert.equal(await view.analysis.lookUp(game), false);
+  asked[0].resolve({ values: { 0: 1 }, line: [] });
+  assert.deepEqual([await found, asked.length, view.analysis.of(game).book.values], [true, 1, { 0: 1 }]);
+});
+
 test("the opening book grades the first turns of a game before the solver is asked", async () => {
   const line = new GameLine(engine.newGame("layli_goobalay"));
   for (const action of [0, 5, 0, 5]) line.play(action);
   const view = studied({ line });
-  const book = new Book(line.start, JSON.parse(read("books.json")).layli_goobalay);
+  const book = new Book(line.start, readJson("books.json").layli_goobalay);
   const grades = (task) => asked.filter((one) => one.task === task && line.turns.some(({ before }) => before.text === one.game.text));
   assert.equal(grades("values").length, 0);
   for (const { before } of line.turns) {

@@ -1,25 +1,17 @@
 // The playback bar and the steps of a turn, without a browser: FOLDER=mancala_env/web node --test playback.mjs
 import assert from "node:assert/strict";
-import fs from "node:fs";
 import { beforeEach, test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { FakeElement, useFakeDom } from "./fake_dom.mjs";
+import { FakeElement, useFakeDom } from "../support/fake_dom.mjs";
+import { at, engine, soon } from "../support/page_modules.mjs";
 
-const folder = pathToFileURL(`${process.env.FOLDER}/`);
-const at = (name) => import(new URL(name, folder));
-const read = (name) => fs.readFileSync(new URL(name, folder));
 
 useFakeDom();
-const { useTexts, t } = await at("texts.js");
-useTexts(JSON.parse(read("texts/en.json")));
+const { t } = await at("texts.js");
 const { BoardView } = await at("board.js");
-const { Engine } = await at("engine.js");
 const { Film } = await at("film.js");
 const { GameLine } = await at("game.js");
 const { steps, timelineOf } = await at("motion.js");
 const { Playback } = await at("playback.js");
-const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
-const soon = () => new Promise((resolve) => setTimeout(resolve, 5));
 const SLOW = [1000, 1e9]; // no step ends by itself in a test
 
 let app, line, board, bar, done;

@@ -2,12 +2,9 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { beforeEach, test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { useFakeDom } from "./fake_dom.mjs";
+import { useFakeDom } from "../support/fake_dom.mjs";
+import { at, engine, newStore, readJson, soon } from "../support/page_modules.mjs";
 
-const folder = pathToFileURL(`${process.env.FOLDER}/`);
-const at = (name) => import(new URL(name, folder));
-const read = (name) => fs.readFileSync(new URL(name, folder));
 
 useFakeDom();
 globalThis.innerWidth = 1200;
@@ -16,25 +13,16 @@ globalThis.fetch = async (url) => {
   if (isOffline) throw new TypeError("no network");
   return { ok: true, json: async () => JSON.parse(fs.readFileSync(url)) };
 };
-const newStore = (isFull) => Object.create({
-  getItem(key) { return this[key] ?? null; },
-  setItem(key, value) { if (isFull) throw new Error("full"); this[key] = String(value); },
-  removeItem(key) { delete this[key]; },
-});
 globalThis.localStorage = newStore();
 globalThis.sessionStorage = newStore();
 
-const { useTexts, t } = await at("texts.js");
-useTexts(JSON.parse(read("texts/en.json")));
-const { Engine } = await at("engine.js");
+const { t } = await at("texts.js");
 const { kept } = await at("dom.js");
 const { dayOf, GRADES, MARKS, PuzzleSet, puzzlesOf, RULESETS, TAGS } = await at("puzzle_set.js");
 const { PuzzlesView } = await at("puzzles.js");
 const { seedsText } = await at("motion.js");
 const { whyNotSown } = await at("turn_words.js");
 const { valueText } = await at("scene.js");
-const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
-const soon = () => new Promise((resolve) => setTimeout(resolve, 5));
 
 // A worker that solves at once, in place of worker.js.
 let changed = 0; // added to each value, to test a solver that disagrees
@@ -86,7 +74,7 @@ test("a file's rows become puzzles", () => {
 
 test("every bundled puzzle is legal, and one action is best by four seeds", () => {
   for (const name of RULESETS) {
-    const { puzzles } = new PuzzleSet(name, JSON.parse(read(`puzzles/${name}.json`)));
+    const { puzzles } = new PuzzleSet(name, readJson(`puzzles/${name}.json`));
     for (const { text, values, tags, grade, lookahead } of puzzles) {
       const game = engine.fromText(text);
       assert.equal(game.text, text);
@@ -146,8 +134,8 @@ test("marks are bounded, of another size dropped, and survive a full storage", (
   assert.deepEqual(JSON.parse(localStorage["mancala.puzzles"]), { leyla: ".+........" });
   for (const name of RULESETS) for (let number = 1; number <= 320; number++) new PuzzleSet(name, file(320)).mark(number, true);
   assert.ok(localStorage["mancala.puzzles"].length < 4000);
-  globalThis.localStorage = newStore(true);
-  globalThis.sessionStorage = newStore(true);
+  globalThis.localStorage = newStore(() => true);
+  globalThis.sessionStorage = newStore(() => true);
   globalThis.history = { state: null, replaceState() {} };
   set.mark(5, false);
   assert.equal(set.marks, "....-.....");
@@ -263,6 +251,26 @@ test("next goes to an unsolved one, keys walk, and Study opens the position", as
   const set = await puzzlesOf("leyla");
   assert.equal(view.start.text, set.ofDay(dayOf(new Date()), 2).text);
   assert.deepEqual(JSON.parse(localStorage["mancala.puzzle"]), { ruleset: "leyla", grade: 2 });
+});
+
+test("a view that is entered again shows its puzzle, and its address", async () => {
+  const view = await opened("leyla/3");
+  view.leave();
+  app.addresses.length = 0;
+  view.enter({ at: "" });
+  assert.deepEqual(app.addresses, ["puzzles/leyla/3"]);
+});
+
+test("puzzles that are loaded after the view was left are not shown", async () => {
+  const view = await opened("leyla/3");
+  app.addresses.length = app.said.length = 0;
+  view.rulesetChoice.value = "gabata_3";
+  view.rulesetChoice.fire("change");
+  view.leave();
+  await soon();
+  assert.deepEqual([app.addresses, app.said], [[], []]);
+  view.enter({});
+  assert.deepEqual([app.addresses, view.rulesetChoice.value], [["puzzles/leyla/3"], "leyla"]);
 });
 
 test("puzzles that cannot be loaded are told, and the shown ones stay", async () => {

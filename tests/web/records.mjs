@@ -1,16 +1,11 @@
 // Limits of game records without a browser: FOLDER=mancala_env/web node --test records.mjs
 import assert from "node:assert/strict";
-import fs from "node:fs";
 import { test } from "node:test";
-import { pathToFileURL } from "node:url";
+import { at, engine } from "../support/page_modules.mjs";
 
-const folder = pathToFileURL(`${process.env.FOLDER}/`);
-const at = (name) => import(new URL(name, folder));
-const read = (name) => fs.readFileSync(new URL(name, folder));
-const { Engine, InvalidInput } = await at("engine.js");
+const { InvalidInput } = await at("engine.js");
 const { GameLine, MATCH, MOST_ROUNDS } = await at("game.js");
 const { listGames, readRecord, rulesetOf, writeRecord } = await at("record.js");
-const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
 
 /** Return the message of a record that is refused; "" if it is read. */
 function refusal(text) {

@@ -46,8 +46,7 @@ def test_a_puzzle_is_solved_by_mouse_proved_and_explained(open_page: Open) -> No
     assert sorted(badges) == sorted(final_leads(puzzle, position))
     page.get_by_role("button", name="Again").click()
     expect(page.locator(".board text[data-name=value]")).to_have_count(0)
-    page.wait_for_timeout(500)  # the pointer rests after a turn
-    press(page, position, best)
+    press(page, position, best)  # waits until the board accepts it
     expect(told).to_contain_text(f"{name} is right")
     page.get_by_role("button", name="Check").click()
     expect(proved).to_contain_text(f"has proved all {len(puzzle.values)} values", timeout=60_000)

@@ -8,7 +8,7 @@ import pytest
 from page_in_node import FOLDER, NODE
 
 SLOW = {"worker.mjs"}
-FILES = sorted(path.name for path in Path(__file__).parent.glob("*.mjs") if path.name != "fake_dom.mjs")
+FILES = sorted(path.name for path in Path(__file__).parent.glob("*.mjs"))
 
 
 @pytest.mark.parametrize(

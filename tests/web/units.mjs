@@ -1,12 +1,8 @@
 // Units of the page without a browser: FOLDER=mancala_env/web node --test units.mjs
 import assert from "node:assert/strict";
-import fs from "node:fs";
 import { beforeEach, test } from "node:test";
-import { pathToFileURL } from "node:url";
+import { at, engine } from "../support/page_modules.mjs";
 
-const folder = pathToFileURL(`${process.env.FOLDER}/`);
-const at = (name) => import(new URL(name, folder));
-const read = (name) => fs.readFileSync(new URL(name, folder));
 
 // Browser objects that node does not have.
 class Store {
@@ -33,16 +29,13 @@ globalThis.document = { baseURI: "http://here:1/page/" };
 
 const { kept } = await at("dom.js");
 const texts = await at("texts.js");
-texts.useTexts(JSON.parse(read("texts/en.json")));
 const { Served, Refused } = await at("served.js");
 const { boundsOf, bestOf, leadOf, lostBy, narrowed } = await at("values.js");
-const { Engine } = await at("engine.js");
 const { copied, replay, timelineOf } = await at("motion.js");
 const { readRecord, rulesetOf, writeRecord } = await at("record.js");
 const { describe, Layout, UprightLayout } = await at("scene.js");
 const { GameLine } = await at("game.js");
 const { addressOf, readAddress, readDial, writeDial } = await at("address.js");
-const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
 const LATE = engine.fromText("layli_goobalay 0,3,0,0,0,2/1,0,2,0,0,1 19-20 S");
 
 // Storage

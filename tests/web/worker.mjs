@@ -2,15 +2,10 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
+import { at, engine, read, readJson, soon } from "../support/page_modules.mjs";
 
-const folder = pathToFileURL(`${process.env.FOLDER}/`);
-const at = (name) => import(new URL(name, folder));
-const read = (name) => fs.readFileSync(new URL(name, folder));
 const bytesOf = (content) => content.buffer.slice(content.byteOffset, content.byteOffset + content.length);
-const soon = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
-const { Engine } = await at("engine.js");
-const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
 const LATE = "layli_goobalay 0,3,0,0,0,2/1,0,2,0,0,1 19-20 S";
 const HARD = "layli_goobalay 1,1,9,8,1,3/3,5,9,1,1,6 0-0 S";
 const START = engine.newGame("leyla").text;
@@ -162,7 +157,7 @@ test("the book has values and a line, where the ruleset has a book", async () =>
   }
   const middle = engine.newGame("leyla").after(Number(result.line[0].slice(1)) - 1);
   assert.deepEqual((await ask("book", middle.text)).result.line, result.line.slice(1));
-  const books = JSON.parse(read("books.json")), lacking = engine.rulesets.find(({ name }) => !(name in books));
+  const books = readJson("books.json"), lacking = engine.rulesets.find(({ name }) => !(name in books));
   for (const [text, dials] of [[engine.newGame(lacking).text], ["mine 2,2,2/2,2,2 0-0 S", { name: "mine", row_width: 3, seeds_per_hole: 2 }]])
     assert.deepEqual((await ask("book", text, {}, dials)).result, { values: {}, line: [] });
   assert.match((await answer(((id) => (self.hear({ id, task: "values", options: {}, position: { dials: engine.ruleset("leyla").dials, text: "leyla 1" } }), id))(++lastId))).error, /./);

@@ -1,0 +1,31 @@
+/** The status line of Play: whose turn it is, what an agent does, or how the game has ended. */
+
+import { agentName } from "./agents.js";
+import { playerName, statusOf } from "./scene.js";
+import { t } from "./texts.js";
+
+/** The status line of a game.
+ * @param {import("./game.js").GameLine} line @param {("you" | object)[]} players
+ * @param {{isPaused: boolean, isUnanswered: boolean}} now  Whether the end of a round is shown; whether the agent to move has failed.
+ */
+export function statusText(line, players, { isPaused, isUnanswered }) {
+  const { game, ruleset } = line;
+  if (line.resigned !== null) return t("play.resigned", { player: playerName(line.resigned), winner: playerName(1 - line.resigned) });
+  if (isPaused) {
+    const { after } = line.lastTurn;
+    return t("play.round_over", { result: statusOf(ruleset, after), round: after.round });
+  }
+  if (line.isOver) {
+    const by = Math.abs(line.margin);
+    const result = line.winner === null ? t("play.draw") : t("play.won", { player: playerName(line.winner), by });
+    return line.rounds === 1 ? result : t("play.match_over", { result });
+  }
+  const player = playerName(game.player), mover = players[game.player];
+  if (mover === "you") return t(players[1 - game.player] === "you" ? "play.to_move" : "play.your_turn", { player });
+  return t(isUnanswered ? "play.no_answer" : "play.thinking", { agent: agentName(mover), player });
+}
+
+/** Whether the user has lost against an agent. */
+export function isLost({ winner }, players) {
+  return winner !== null && players[1 - winner] === "you" && players[winner] !== "you";
+}
