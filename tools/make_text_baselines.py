@@ -141,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     board["hashes"] = text.FIXED_HASHES
     for name in options.bots:
         others = [entry for entry in board["entries"] if entry["name"] != name]
-        board["entries"] = [*others, measure(name, num_rounds)]
+        board["entries"] = [*others, measure(name, options.rounds)]
         # Written after each bot, so that an interrupted run loses nothing.
         write_whole(FILE, json.dumps(board, indent=1) + "\n")
     write_whole(PAGE, page(board))
