@@ -17,10 +17,9 @@ from mancala_env import rulesets
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import write_whole
 from mancala_env.evaluation import ladder
-from mancala_env.evaluation.balanced_openings import openings_hash
 from mancala_env.evaluation.ladder import Ladder
 from mancala_env.evaluation.match_options import RoundRobinKeywords
-from mancala_env.evaluation.openings import OPENINGS, InvalidMatch, openings_to_evaluate
+from mancala_env.evaluation.openings import OPENINGS, InvalidMatch, openings_hash, openings_to_evaluate
 from mancala_env.evaluation.ratings import as_pair_counts
 from mancala_env.evaluation.round_robin import round_robin
 from mancala_env.rulesets import Ruleset, lookup, names

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 HELP = "find an exact value and write a proof file of it"
 DESCRIPTION = (
     "Find the exact value of a position, and write a proof file that mancala verify and two independent "
-    "programs check. After Ctrl-C the same command resumes."
+    "programs check. After Ctrl-C the same command resumes the unfinished proof, but not the search for its "
+    "value."
 )
 
 
@@ -87,7 +88,8 @@ def _prove(position: Position, plan: Any, file: Path, options: Any) -> dict[str,
                 progress=lambda now: show(_line(now), now.seconds),
             )
     except KeyboardInterrupt:
-        raise Interrupted(f"the same command resumes from {checkpoint}") from None
+        kept = f"the same command resumes from {checkpoint}" if checkpoint.exists() else ""
+        raise Interrupted(kept) from None
     proof.save(file)
     size = file.stat().st_size
     if not options.json:

@@ -3,7 +3,6 @@
 docs/guides/evaluate.md describes them. ``python -m tools.make_openings`` regenerates them.
 """
 
-import hashlib
 from functools import lru_cache
 
 import numpy as np
@@ -13,7 +12,6 @@ from mancala_env._util.package_data import bundled_file_of, rulesets_with
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.engine.validation import check_games
 from mancala_env.errors import InvalidPosition, MancalaError
-from mancala_env.evaluation.fair_openings import fair_games
 from mancala_env.rulesets import Ruleset
 
 _ARRAYS = {"games": ArrayFormat("uint64", (None, NUM_COLUMNS)), "margins": ArrayFormat("float32", (None,))}
@@ -41,14 +39,3 @@ def balanced_openings(ruleset: Ruleset) -> np.ndarray:
 def has_balanced_openings(ruleset: Ruleset) -> bool:
     """Return whether balanced openings are bundled for exactly this ruleset."""
     return bundled_file_of("openings", ruleset) is not None
-
-
-def openings_hash(ruleset: Ruleset, opening_set: str) -> str:
-    """Return a hash of a ruleset's balanced or fair openings, which may be regenerated; "" for other sets."""
-    if opening_set == "balanced":
-        games = balanced_openings(ruleset)
-    elif opening_set == "fair":
-        games = fair_games(ruleset)
-    else:
-        return ""
-    return hashlib.sha256(games.tobytes()).hexdigest()[:16]

@@ -15,8 +15,7 @@ from mancala_env._util.files import write_whole
 from mancala_env._util.package_data import new_prepared_file, prepared_file
 from mancala_env._util.tabular import Tabular
 from mancala_env.errors import MancalaError
-from mancala_env.evaluation.balanced_openings import openings_hash
-from mancala_env.evaluation.openings import Openings, openings_to_evaluate
+from mancala_env.evaluation.openings import Openings, openings_hash, openings_to_evaluate
 from mancala_env.evaluation.ratings import PairCounts, Ratings, as_pair_counts, fit_ratings
 from mancala_env.evaluation.round_robin import round_robin
 from mancala_env.rulesets import Ruleset, RulesetLike, lookup

@@ -1,5 +1,6 @@
 """Openings: the positions from which the games of a match start."""
 
+import hashlib
 import itertools
 from collections.abc import Sequence
 from contextlib import suppress
@@ -32,7 +33,7 @@ _FEWEST_HELD_OUT = 20
 Openings = Literal[OpeningSet, "balanced", "fair"]
 """Names of the sets of openings."""
 OPENINGS: Sequence[str] = get_args(Openings)
-_BUNDLED = {"balanced": balanced_openings, "fair": fair_games}
+BUNDLED = {"balanced": balanced_openings, "fair": fair_games}
 """Sets that are read from files, without random turns."""
 
 
@@ -56,8 +57,7 @@ def openings(
     - "all": random turns from the start; an opening that ends the round is drawn again.
     - "evaluation": the 20 % of all openings that are held out (:mod:`mancala_env.engine.holdout`).
     - "training": the other openings.
-    - "balanced": the bundled balanced openings; `opening_turns` is ignored.
-    - "fair": the bundled :func:`~mancala_env.evaluation.fair_openings`; `opening_turns` is ignored.
+    - "balanced", "fair": the bundled openings of that name; `opening_turns` is ignored.
 
     Large sets are sampled. In small sets, no opening repeats before all have occurred.
 
@@ -75,15 +75,13 @@ def openings(
     Raises:
         InvalidMatch: If `opening_turns` is out of range, or the set is empty.
         InvalidArgument: If `count`, `start` or `seed` is not a whole number of at least 0.
-        NoBalancedOpenings: If none are bundled for the ruleset.
-        NoFairOpenings: If none are bundled for the ruleset.
+        NoBalancedOpenings, NoFairOpenings: If the set is not bundled for the ruleset.
     """
     ruleset, turns = lookup(ruleset), _checked_turns(opening_turns)
     count, start, seed = whole("count", count, 0), whole("start", start, 0), whole("seed", seed, 0)
-    if opening_set not in OPENINGS:
-        raise _wrong_set(opening_set)
+    _check_set(opening_set)
     if opening_set == "balanced" or opening_set == "fair":  # pyright narrows the type
-        return _dealt(_BUNDLED[opening_set](ruleset), seed, start, start + count)
+        return _dealt(BUNDLED[opening_set](ruleset), seed, start, start + count)
     if opening_set == "all":
         batch = Batch(ruleset, start + count, seed=seed, num_threads=1, opening_turns=turns)
         return batch.games[start:].copy()
@@ -131,16 +129,16 @@ def openings_to_evaluate(
     are held out. The number of random turns is 0 for "balanced" and "fair".
     """
     ruleset = lookup(ruleset)
-    if opening_set is not None and opening_set not in OPENINGS:
-        raise _wrong_set(opening_set)
-    if opening_set in _BUNDLED and opening_turns not in (None, 0):
+    if opening_set is not None:
+        _check_set(opening_set)
+    if opening_set in BUNDLED and opening_turns not in (None, 0):
         raise InvalidMatch(
             f"opening_turns={opening_turns!r} cannot be used with {opening_set} openings; omit it, "
             'or use opening_set="evaluation"'
         )
     if opening_set is None and opening_turns is None and has_balanced_openings(ruleset):
         opening_set = "balanced"
-    if opening_set in _BUNDLED:
+    if opening_set in BUNDLED:
         return opening_set, 0
     turns = _checked_turns(OPENING_TURNS if opening_turns is None else opening_turns)
     if opening_set is not None:
@@ -158,10 +156,18 @@ def _checked_turns(opening_turns: Any) -> int:
     return int(opening_turns)
 
 
-def _wrong_set(opening_set: object) -> InvalidMatch:
-    return InvalidMatch(
-        f'opening_set must be "all", "training", "evaluation", "balanced" or "fair", not {opening_set!r}'
-    )
+def _check_set(opening_set: object) -> None:
+    if opening_set not in OPENINGS:
+        raise InvalidMatch(
+            f'opening_set must be "all", "training", "evaluation", "balanced" or "fair", not {opening_set!r}'
+        )
+
+
+def openings_hash(ruleset: Ruleset, opening_set: Openings) -> str:
+    """Return a hash of a bundled set of openings, which may be regenerated; "" for other sets."""
+    if opening_set not in BUNDLED:
+        return ""
+    return hashlib.sha256(BUNDLED[opening_set](ruleset).tobytes()).hexdigest()[:16]
 
 
 def openings_in_words(opening_set: Openings, opening_turns: int) -> str:
@@ -170,7 +176,7 @@ def openings_in_words(opening_set: Openings, opening_turns: int) -> str:
     >>> openings_in_words("evaluation", 4)
     'openings of 4 random turns (evaluation)'
     """
-    if opening_set in _BUNDLED:
+    if opening_set in BUNDLED:
         return f"{opening_set} openings"
     return f"openings of {opening_turns} random turns ({opening_set})" if opening_turns else "the start"
 

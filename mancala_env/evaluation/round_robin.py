@@ -23,7 +23,6 @@ from mancala_env._util.checks import is_whole, several, whole
 from mancala_env.agents import Agent, AgentLike
 from mancala_env.agents.registry import entrant_of
 from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
-from mancala_env.evaluation.balanced_openings import openings_hash
 from mancala_env.evaluation.match_options import RoundRobinKeywords, RoundRobinOptions, ignored
 from mancala_env.evaluation.matches import (
     MatchResult,
@@ -32,7 +31,15 @@ from mancala_env.evaluation.matches import (
     play_openings,
     which_openings,
 )
-from mancala_env.evaluation.openings import OPENINGS, InvalidMatch, Openings, openings, openings_to_evaluate
+from mancala_env.evaluation.openings import (
+    BUNDLED,
+    OPENINGS,
+    InvalidMatch,
+    Openings,
+    openings,
+    openings_hash,
+    openings_to_evaluate,
+)
 from mancala_env.evaluation.results_file import LinesFile
 from mancala_env.games.records import GameRecord, check_appendable, write_games
 from mancala_env.rulesets import Ruleset, RulesetLike, lookup
@@ -212,8 +219,8 @@ class MatchKey(NamedTuple):
     """The identity of a match in a results file; lines with equal keys belong to the same match.
 
     The first agent is the agent with the smaller identity; the order of the specs does not matter. A line
-    without `opening_set` was written by an earlier version, which played the set "all". `openings` is a hash
-    of the balanced or fair openings, which may be regenerated; "" for other sets.
+    without `opening_set` was written by an earlier version, which played the set "all". `openings` is
+    the :func:`~mancala_env.evaluation.openings.openings_hash` of the set.
     """
 
     package: str
@@ -296,7 +303,7 @@ def play_here(
 def _described(played: list[GameRecord], chunk: Chunk) -> list[GameRecord]:
     """Return the records of a chunk with seed, opening and date."""
     key, today = chunk.key, str(date.today())
-    turns = "" if key.opening_set in ("balanced", "fair") else f"{key.opening_turns} random turns, "
+    turns = "" if key.opening_set in BUNDLED else f"{key.opening_turns} random turns, "
     names = (f"{turns}{key.opening_set}, number {chunk.start + i // 2}" for i in range(len(played)))
     return [
         replace(game, seed=key.seed, opening=name, date=today)

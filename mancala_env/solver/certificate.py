@@ -22,9 +22,10 @@ import numpy as np
 
 from mancala_env._util.files import write_whole
 from mancala_env.engine.state import PLAYERS, encode, load
+from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.errors import InvalidArgument, InvalidPosition, InvalidRuleset, MancalaError, printable
 from mancala_env.games.position import Position
-from mancala_env.rulesets import CHOICES, Ruleset
+from mancala_env.rulesets import CHOICES, Ruleset, lookup, names
 from mancala_env.solver import certificate_walk as walks
 from mancala_env.solver.prover import positive
 
@@ -38,7 +39,9 @@ _OPTIONS = ("row_width", "seeds_per_hole", *(option for option in CHOICES if opt
 _NUMBER = re.compile(r"0|[1-9]\d{0,9}", re.ASCII)
 _NAME = re.compile(r"[!-~]{1,64}")
 _A = np.uint8(ord("a"))
-_FIRST_ENTRIES, _NUM_LEAVES, _STEPS = 1 << 14, 1 << 17, 1 << 18
+_FIRST_ENTRIES, _STEPS = 1 << 14, 1 << 18
+# Entries of the table of small positions, at first and at most; and searches for each entry before it grows.
+_FIRST_LEAVES, _MOST_LEAVES, _LEAF_SEARCHES = 1 << 17, 1 << 22, 8
 _REASONS = {
     walks.NEEDS_BYTE: "the letters end before the proof does",
     walks.NO_SUCH_TURN: "the letter names no legal turn",
@@ -156,6 +159,7 @@ def verify(
     Args:
         proof: The proof.
         memory_mb: Most megabytes for the table of proved positions. A position takes about 100 bytes.
+            Results of small positions take at most 168 MB more.
         progress: Called now and then with the number of letters read and the number of all letters.
 
     Raises:
@@ -163,6 +167,7 @@ def verify(
         InvalidArgument: `memory_mb` is invalid, or too small for the proof.
     """
     started = time.monotonic()
+    proof = Proof.from_bytes(proof.to_bytes())  # the reader checks all ranges
     done, total = 0, sum(len(claim.letters) for claim in proof.claims)
     positions = searched = 0
     for claim in proof.claims:
@@ -188,7 +193,7 @@ class Walk:
         ruleset = self.ruleset = position.ruleset
         self.rules = encode(ruleset)
         self.claim = walks.Claim(claim.player, claim.least, claim.cap, claim.leaf, num_seeds(position))
-        self.line = walks.new_line(ruleset, _NUM_LEAVES, num_undo)
+        self.line = walks.new_line(ruleset, _FIRST_LEAVES, num_undo)
         self.table = walks.new_table(ruleset, _FIRST_ENTRIES)
         self.most_bytes = positive("memory_mb", memory_mb) * 2**20
         self.turns = np.zeros(1 << 12, np.uint8)
@@ -217,6 +222,9 @@ class Walk:
         """Walk on for a number of steps, with as large a table as needed; return the status."""
         walks.walk(self.rules, self.claim, self.line, self.table, self.turns, self.num_turns, num_steps)
         status = self.register(walks.STATUS)
+        leaves = self.line.leaves
+        if self.register(walks.SEARCHED) > _LEAF_SEARCHES * len(leaves) and len(leaves) < _MOST_LEAVES:
+            self.line = self.line._replace(leaves=walks.new_leaves(2 * len(leaves)))
         if status == walks.NEEDS_ROOM:
             self.enlarge()
             return walks.PAUSED
@@ -372,7 +380,7 @@ class _Reader:
             raise self.error(f"must have {ruleset.num_holes} owners of {_OWNER_MARKS!r}, not {owners[:80]!r}")
         stores = [self.integer(word, 0, total) for word in self.words("stores", 2)]
         mover = self.one_of(self.words("mover", 1)[0], _SEATS)
-        stall = self.integer(self.words("stall", 1)[0], 0, walks.STALL_LIMIT - 1)
+        stall = self.integer(self.words("stall", 1)[0], 0, STALL_LIMIT - 1)
         owner = [_OWNER_MARKS.index(mark) - 1 for mark in owners]
         try:
             position = Position(ruleset, seeds, owner, stores, mover, stall)
@@ -398,8 +406,6 @@ class _Reader:
 
 def ruleset_named(name: str, ruleset: Ruleset) -> Ruleset:
     """Return the catalogue's ruleset of a name if it plays these rules in a round, else the ruleset."""
-    from mancala_env.rulesets import lookup, names
-
     if name in names():
         known = lookup(name)
         if all(getattr(known, option) == getattr(ruleset, option) for option in _OPTIONS):

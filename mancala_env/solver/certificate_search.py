@@ -115,7 +115,7 @@ def prove(
     True
     """
     check_position(position)
-    position_lines(position)  # raises if the format has no such position
+    position_lines(position)  # raises if the format excludes the position
     solver = Solver(position.ruleset, memory_mb=memory_mb, num_threads=num_threads)
     proof = _Maker(position, plan, solver, checkpoint, progress).make()
     verify(proof)
@@ -230,11 +230,11 @@ class _Maker:
             kept = json.loads(self.checkpoint.read_bytes())
         if not isinstance(kept, dict) or "settings" not in kept:
             raise InvalidArgument(
-                f"{self.checkpoint} must be a checkpoint of a proof; delete it to start anew"
+                f"{self.checkpoint} must be a checkpoint of a proof; delete it to start again"
             )
         if kept["settings"] != self.settings:
             raise InvalidArgument(
-                f"{self.checkpoint} is of other settings, {kept['settings']}; delete it to start anew"
+                f"{self.checkpoint} is of other settings, {kept['settings']}; delete it to start again"
             )
         self.value, self.letters, self.unfinished = kept["value"], kept["letters"], kept["unfinished"]
 

@@ -46,7 +46,7 @@ from mancala_env.engine.state import (
     store_of,
     territory_of,
 )
-from mancala_env.engine.turn import STALL_LIMIT, legal_holes, play_turn, sow_laps
+from mancala_env.engine.turn import legal_holes, play_turn, sow_laps
 from mancala_env.rulesets import Ruleset
 
 # Columns of a row's numbers. A turn has a result, a hole and a score; a position the rest.
@@ -110,16 +110,20 @@ class Line(NamedTuple):
 
 def new_line(ruleset: Ruleset, num_leaves: int, num_undo: int = 0) -> Line:
     """Allocate the arrays of a walk."""
-    # Free seeds only fall, and after STALL_LIMIT turns without a fall the round is over.
-    rows = (STALL_LIMIT * (ruleset.total_seeds + 1) + 2) * (1 + ruleset.num_holes)
+    rows = (ruleset.max_turns + 2) * (1 + ruleset.num_holes)
     return Line(
         games=np.zeros((rows, NUM_COLUMNS), np.uint64),
         nums=np.zeros((rows, NUM_NUMS), np.int64),
         registers=np.zeros(NUM_REGISTERS, np.int64),
-        leaves=np.zeros((num_leaves, 5), np.uint64),
+        leaves=new_leaves(num_leaves),
         undo_slots=np.zeros(num_undo, np.int64),
         undo_words=np.zeros(num_undo, np.uint64),
     )
+
+
+def new_leaves(size: int) -> np.ndarray:
+    """Allocate an empty table of a power of two of small positions."""
+    return np.zeros((size, 5), np.uint64)
 
 
 def new_table(ruleset: Ruleset, size: int) -> np.ndarray:

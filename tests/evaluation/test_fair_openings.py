@@ -16,9 +16,8 @@ from mancala_env.evaluation import (
     openings,
     play_matches,
 )
-from mancala_env.evaluation.balanced_openings import openings_hash
 from mancala_env.evaluation.fair_openings import fair_games
-from mancala_env.evaluation.openings import openings_to_evaluate
+from mancala_env.evaluation.openings import openings_hash, openings_to_evaluate
 from mancala_env.solver import Solver
 from tools.make_fair_openings import TURNS, arrays_of, find, lead_of, main, positions_within
 

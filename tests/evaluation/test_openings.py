@@ -23,9 +23,14 @@ from mancala_env.evaluation import (
     round_robin,
     stored_ladder,
 )
-from mancala_env.evaluation import balanced_openings as balanced
-from mancala_env.evaluation.balanced_openings import NoBalancedOpenings, balanced_openings, openings_hash
-from mancala_env.evaluation.openings import every_opening, openings_to_evaluate, set_to_learn_from
+from mancala_env.evaluation.balanced_openings import NoBalancedOpenings, balanced_openings
+from mancala_env.evaluation.openings import (
+    BUNDLED,
+    every_opening,
+    openings_hash,
+    openings_to_evaluate,
+    set_to_learn_from,
+)
 from mancala_env.solver import Solver
 from mancala_env.solver.book import load_book
 from mancala_env.training.rollout import SelfPlayEnv
@@ -268,7 +273,7 @@ def test_games_of_balanced_openings_that_were_made_again_are_others(tmp_path, mo
     round_robin(["random", "greedy"], "leyla", games=2, results=results)
     round_robin(["random", "greedy"], "leyla", games=2, results=results)
     assert len(results.read_text(encoding="utf-8").splitlines()) == 1
-    monkeypatch.setattr(balanced, "balanced_openings", lambda ruleset: balanced_openings(ruleset)[::-1])
+    monkeypatch.setitem(BUNDLED, "balanced", lambda ruleset: balanced_openings(ruleset)[::-1])
     round_robin(["random", "greedy"], "leyla", games=2, results=results)
     assert len(results.read_text(encoding="utf-8").splitlines()) == 2
 

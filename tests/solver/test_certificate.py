@@ -27,9 +27,10 @@ SMALL = {
     "ludii_gabata_i": ("weg", {"round_end": "both_stuck", "ransoms_empty": False, "owns_on": "either"}),
 }
 PROOFS = Path(__file__).parents[2] / "proofs"
+PLAN = ProofPlan()
 
 
-def proved(position: Position, plan: ProofPlan = ProofPlan(), **options: Any) -> Proof:  # noqa: B008
+def proved(position: Position, plan: ProofPlan = PLAN, **options: Any) -> Proof:
     """Make a proof with a small table."""
     return prove(position, plan, memory_mb=8, **options)
 
@@ -139,6 +140,22 @@ def test_other_rules_make_a_proof_invalid() -> None:
     other = Proof(Position(Ruleset(name="other", row_width=3, landing="uur")), proof.claims)
     with pytest.raises(InvalidProof):
         verify(other)
+
+
+def test_a_claim_that_no_file_can_have_is_rejected() -> None:
+    """With the landing "uur" a cap above 0 would count seeds in owned holes twice."""
+    position = Position(small("layli_goobalay"))
+    value = solver.Solver(position.ruleset, memory_mb=8).value(position)
+    least = (position.ruleset.total_seeds + value) // 2 + 1
+    with raises(InvalidProof, 255):
+        verify(Proof(position, (Claim(0, least, 255, 60, b""),)))
+
+
+def test_the_table_of_small_positions_grows() -> None:
+    """In a table that stays small, the positions of long cycles replace each other."""
+    position = Position("leyla", [1, 0, 2, 0, 0, 1, 0, 0, 3, 0, 1, 0], stores=(20, 20))
+    found = verify(Proof(position, (Claim(0, 24, 255, 8, b""),)))
+    assert found.searched < 20_000_000
 
 
 # The accounts, seed by seed, as docs/reference/proofs.md has them.
@@ -418,6 +435,18 @@ def test_the_commands_prove_and_verify(tmp_path: Path, capsys: Any, monkeypatch:
             after.to_text().split()[1:],
             value,
         )
+
+
+def test_an_interrupt_before_the_value_is_known_names_no_checkpoint(
+    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("mancala_env.solver.certificate_search.prove", interrupted)
+    assert main(["prove", "leyla"]) == 130
+    assert ".part" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("file", sorted(PROOFS.glob("*.proof")), ids=lambda file: file.stem)

@@ -10,6 +10,7 @@ import naive
 import numpy as np
 import pytest
 from error_checks import raises
+from twins import naive_rules
 
 from mancala_env import Batch, InvalidPosition, Position, Ruleset, rulesets, solver
 from mancala_env.errors import InvalidArgument
@@ -50,21 +51,8 @@ SMALL = {
 
 
 def naive_game(position: Position) -> naive.Game:
-    dials = position.ruleset
-    rules = naive.Rules(
-        width=dials.row_width,
-        seeds=dials.seeds_per_hole,
-        clockwise=dials.direction == "clockwise",
-        landing=dials.landing,
-        captures_last=dials.captures_last,
-        weg_side=dials.owns_on,
-        ransoms_empty=dials.ransoms_empty,
-        round_end=dials.round_end,
-        match=dials.match,
-        opening=dials.opening,
-    )
     return naive.Game(
-        rules,
+        naive_rules(position.ruleset),
         seeds=position.seeds.tolist(),
         owner=position.owner.tolist(),
         territory=position.territory.tolist(),
