@@ -8,6 +8,7 @@ docs/results/text_leaderboard.md. Entries of others in the file are kept.
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -102,13 +103,20 @@ def measure(name: str, num_rounds: int) -> dict[str, Any]:
         sowing = text.fixed_tasks("sow")
         results["sow"] = summary(task.score(replies.get(name, f"Answer: {task.solution}")) for task in sowing)
     print(name, results, flush=True)
-    return {"name": name, "kind": "bot", "version": __version__, "results": results}
+    return {
+        "name": name,
+        "kind": "bot",
+        "version": __version__,
+        "date": str(date.today()),
+        "results": results,
+    }
 
 
 def page(board: dict[str, Any]) -> str:
     """Return the page of the leaderboard file."""
     columns = sorted({name for entry in board["entries"] for name in entry["results"]})
-    parts = [_TITLE]
+    dated = [(f"`{entry['name']}`", entry["version"], entry.get("date", "")) for entry in board["entries"]]
+    parts = [_TITLE, f"{table(('entry', 'version', 'date'), dated)}\n"]
     for column in columns:
         answered = [entry for entry in board["entries"] if column in entry["results"]]
         rows = [(entry["name"], entry["results"][column]) for entry in answered]
