@@ -17,6 +17,7 @@ from mancala_env.benchmark.budget import LearningBudget, core_seconds, limit_of_
 from mancala_env.benchmark.entries import Point
 from mancala_env.benchmark.tasks import Task
 from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
+from mancala_env.networks.value_files import has_bundled_network
 from mancala_env.rulesets import Ruleset
 from mancala_env.training.config import CONFIGS, TrainConfig, read_file
 from mancala_env.training.hooks import A_CALLBACK, TrainingRun
@@ -54,8 +55,9 @@ def config_of(
 ) -> TrainConfig:
     """Return the configuration of a run, in a folder below `folder`.
 
-    It consists of the defaults and, for the task "anything", the configuration file of the ruleset. `changes`
-    are settings by dotted name, as in configs/default.yaml, that override all others.
+    It consists of the defaults and, for the task "anything", the configuration file of the ruleset. There,
+    `expert.spec` is `minimax:4` if no value network is bundled for the ruleset. `changes` are settings by
+    dotted name, as in configs/default.yaml, that override all others.
 
     Raises:
         InvalidSetting: If a setting is unknown, or its value is invalid.
@@ -64,6 +66,8 @@ def config_of(
     if not task.allowed:
         found = _file_of(ruleset)
         values |= {name: value for name, value in found.items() if not name.startswith(_OF_AN_ENTRY)}
+        if not has_bundled_network(ruleset):
+            values["expert.spec"] = "minimax:4"
     values |= {
         "ruleset": ruleset,
         "rounds": 1,

@@ -32,6 +32,7 @@ from mancala_env.evaluation.regret import (
     paired_interval,
 )
 from mancala_env.networks.checkpoint import read_identity
+from mancala_env.networks.value_files import difference
 from mancala_env.rulesets import Ruleset
 from mancala_env.training.run_folder import RunFolder
 from mancala_env.training.run_results import (
@@ -215,7 +216,9 @@ class RunComparison(Tabular):
     def differences(self) -> list[GroupDifference]:
         """The differences of each two groups in each measure."""
         pairs = itertools.combinations(self.groups, 2)
-        return [one for pair in pairs for key in self.measures for one in _differences(*pair, key)]
+        return [
+            one for pair in pairs for key in self.measures for one in _differences(*pair, key, self.ruleset)
+        ]
 
     @property
     def measurements(self) -> TableRows:
@@ -264,7 +267,9 @@ def _over(measure: str, count: int) -> str:
     return "seeds" if count > 1 else "positions" if measure in ("mean_regret", "optimal_share") else "games"
 
 
-def _differences(first: RunGroup, second: RunGroup, key: tuple[str, str]) -> Iterator[GroupDifference]:
+def _differences(
+    first: RunGroup, second: RunGroup, key: tuple[str, str], ruleset: Ruleset
+) -> Iterator[GroupDifference]:
     """Yield the difference of two groups over seeds and, for regret, over positions."""
     sides = [group.values(*key) for group in (first, second)]
     values = [np.array([one.value for one in side]) for side in sides]
@@ -282,7 +287,7 @@ def _differences(first: RunGroup, second: RunGroup, key: tuple[str, str]) -> Ite
         yield GroupDifference(*names, Measured(*key, apart, *interval), over, better)
     if is_paired:
         ours, theirs = (np.stack(one).mean(axis=0, dtype=np.float64) for one in regrets)
-        interval = paired_interval(ours - theirs, first.runs[0].run.identity.ruleset)
+        interval = paired_interval(ours - theirs, ruleset)
         yield GroupDifference(*names, Measured(*key, apart, *interval), "positions", None)
 
 
@@ -295,7 +300,7 @@ def group_runs(paths: Sequence[str | Path]) -> dict[str, list[RunResults]]:
             differ.
 
     Raises:
-        CannotCompare: If a pattern matches nothing, a run is a duplicate, or rulesets or rounds differ.
+        CannotCompare: If a pattern matches nothing, a run is a duplicate, or rules or rounds differ.
         RunFolderError: If a folder is not that of a run, or lacks a checkpoint.
     """
     found: list[tuple[object, str, RunResults]] = []
@@ -332,13 +337,15 @@ def _check_comparable(runs: Sequence[RunResults]) -> None:
             raise CannotCompare(f"{other.path} and {run.path} are the same run; name each run once")
     first = runs[0]
     for run in runs[1:]:
-        for what in ("ruleset", "rounds"):
-            ours, theirs = getattr(first.identity, what), getattr(run.identity, what)
-            if ours != theirs:
-                shown = [one.name if isinstance(one, Ruleset) else one for one in (ours, theirs)]
-                raise CannotCompare(
-                    f"runs must have the same {what}: {first.path} has {shown[0]}, {run.path} has {shown[1]}"
-                )
+        ours, theirs = first.identity, run.identity
+        why = difference(theirs.ruleset, ours.ruleset)
+        if why:
+            raise CannotCompare(f"runs must have the same rules as {first.path}: {run.path} {why}")
+        if ours.rounds != theirs.rounds:
+            raise CannotCompare(
+                f"runs must have the same rounds: {first.path} has {ours.rounds}, "
+                f"{run.path} has {theirs.rounds}"
+            )
 
 
 def compare_runs(
@@ -370,7 +377,10 @@ def compare_runs(
     if games:
         num_pairs(games)
     groups = group_runs(paths)
-    ruleset = next(iter(groups.values()))[0].identity.ruleset
+    # Equal rules may have several names; a ruleset of the catalogue has solved positions and a ladder.
+    ruleset = max(
+        (run.identity.ruleset for runs in groups.values() for run in runs), key=lambda one: one.is_bundled
+    )
     if games:
         stored_ladder(ruleset)
     total, measured, done = sum(map(len, groups.values())), [], 0
@@ -379,7 +389,7 @@ def compare_runs(
         for run in runs:
             if progress is not None:
                 progress("runs", done, total)
-            members.append(_measure(run, checkpoints, games, results))
+            members.append(_measure(run, ruleset, checkpoints, games, results))
             done += 1
         measured.append(RunGroup(name, members))
     if progress is not None:
@@ -402,8 +412,10 @@ def spread_out(saved: Sequence[Path], most: int) -> list[Path]:
     return list(saved[::-1][::step][::-1])
 
 
-def _measure(run: RunResults, checkpoints: int, games: int, results: str | Path | None) -> MeasuredRun:
-    ruleset, final = run.identity.ruleset, run.final()
+def _measure(
+    run: RunResults, ruleset: Ruleset, checkpoints: int, games: int, results: str | Path | None
+) -> MeasuredRun:
+    final = run.final()
     progress: list[CurvePoint] = []
     last: Regret | None = None
     if has_exact_positions(ruleset):

@@ -26,7 +26,7 @@ from mancala_env.benchmark.scoring import Scoring, scoring_of
 from mancala_env.benchmark.tasks import Refused, Task, task_named
 from mancala_env.errors import InvalidArgument, MancalaError, printable
 from mancala_env.evaluation.round_robin import rules_hash
-from mancala_env.networks.value_files import NoValueNetwork, bundled_network
+from mancala_env.networks.value_files import has_bundled_network
 from mancala_env.observations import version
 from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 from mancala_env.training.run_folder import git_revision, write_atomically
@@ -202,11 +202,9 @@ def _check_names(names: Sequence[str], what: str, error: type[MancalaError]) -> 
 
 
 def _default_baselines(ruleset: Ruleset) -> tuple[str, ...]:
-    try:
-        bundled_network(ruleset)
-    except NoValueNetwork:
-        return tuple(spec for spec in BASELINES if not spec.startswith("value+"))
-    return BASELINES
+    if has_bundled_network(ruleset):
+        return BASELINES
+    return tuple(spec for spec in BASELINES if not spec.startswith("value+"))
 
 
 class RunRestarted(NamedTuple):

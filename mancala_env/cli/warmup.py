@@ -105,28 +105,43 @@ def _environments() -> None:
         single = gymnasium.make(gym_id, observation=kind)
         _, info = single.reset(seed=0)
         single.step(int(info["action_mask"].argmax()))
-        many = gymnasium.make_vec(gym_id, 2, observation=kind, opponent="greedy")
-        _, infos = many.reset(seed=0)
-        many.step(infos["action_mask"].argmax(axis=1))
+        for opponent in ("greedy", "minimax:1"):
+            many = gymnasium.make_vec(gym_id, 2, observation=kind, opponent=opponent, rounds="match")
+            _, infos = many.reset(seed=0)
+            many.step(infos["action_mask"].argmax(axis=1))
 
 
 def _agents() -> None:
     from mancala_env import Position, agents
 
     games = Position(DEFAULT_RULESET).games
-    specs = ["random", "greedy", "minimax:2", "value+minimax:2", "mcts:4", "value+mcts:4", "perfect:0.01s"]
+    specs = ["random", "greedy", "minimax:2", "value+minimax:2", "mcts:4", "value+mcts:4", "match+mcts:4"]
+    specs += ["perfect:0.01s", "perfect+traps:0.01s"]
     if _is_installed("torch"):
         specs += ["trained", "policy+mcts:4"]
     for spec in specs:
         agents.make(spec, DEFAULT_RULESET, seed=0, num_threads=1).act(np.repeat(games, 2, axis=0))
 
 
+def _search() -> None:
+    from mancala_env import Batch, search
+
+    def evaluate(_: np.ndarray, legal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros(legal.shape), np.zeros(len(legal))
+
+    for gumbel in (False, True):
+        games, limit = Batch(DEFAULT_RULESET, 2, seed=0), search.Limit(simulations=16)
+        search.puct(DEFAULT_RULESET, games, evaluate, limit, gumbel=gumbel, seed=0)
+
+
 def _solver() -> None:
     from mancala_env import Position
     from mancala_env.solver import Solver
+    from mancala_env.solver.certificate_search import prove
 
     near_the_end = Position(DEFAULT_RULESET, [0, 0, 1, 0, 0, 2, 0, 1, 0, 0, 0, 0], stores=(22, 22))
     Solver(DEFAULT_RULESET, use_book=False).solve(near_the_end)
+    prove(Position({"like": DEFAULT_RULESET, "row_width": 4}), memory_mb=16)
 
 
 def _evaluation() -> None:
@@ -162,6 +177,7 @@ _PARTS: dict[str, Callable[[], None]] = {
     "batches and observations": _batches,
     "environments": _environments,
     "agents": _agents,
+    "search": _search,
     "solver": _solver,
     "evaluation": _evaluation,
     "training": _training,

@@ -138,6 +138,15 @@ def bundled_network(ruleset: Ruleset) -> Path:
     )
 
 
+def has_bundled_network(ruleset: Ruleset) -> bool:
+    """Return whether a value network is bundled for the rule options of a round of a ruleset."""
+    try:
+        bundled_network(ruleset)
+    except NoValueNetwork:
+        return False
+    return True
+
+
 def _read_texts(path: str | Path) -> tuple[Ruleset, ValueNetworkConfig, dict[str, str]]:
     try:
         texts = tensors.texts_of(path)

@@ -17,6 +17,7 @@ from mancala_env.agents.searchers import ILLEGAL, MinimaxAgent
 from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.engine.state import NUM_COLUMNS, SOUTH
 from mancala_env.games.batch import Batch
+from mancala_env.networks.value_files import NoValueNetwork
 from mancala_env.rulesets import Ruleset
 from mancala_env.training.config import InvalidConfig
 
@@ -102,7 +103,10 @@ def expert(
 
     Raise InvalidConfig, which names the setting, if the agent cannot label positions.
     """
-    agent = agents.make(spec, ruleset, seed=0, num_threads=num_threads)
+    try:
+        agent = agents.make(spec, ruleset, seed=0, num_threads=num_threads)
+    except NoValueNetwork as error:
+        raise InvalidConfig(f"{error}; --{setting} minimax:4 needs none") from error
     if not isinstance(agent, MinimaxAgent):
         raise InvalidConfig(
             f"{setting} must be a minimax, value+minimax or policy+minimax agent, not {spec!r}"

@@ -103,18 +103,19 @@ def check_agents(config: TrainConfig, resumed: Path | None = None) -> None:
     pool = config.pool.opponents if config.pool.share else []
     experts = {"distillation.spec": config.distillation.spec} if config.distillation.positions else {}
     experts |= {"expert.spec": config.expert.spec} if config.expert.share else {}
-    for spec in (*pool, *experts.values(), *config.evaluation.opponents):
+    opponents = config.evaluation.opponents
+    for spec in (*pool, *experts.values(), *opponents):
         if resumed is not None and agents.Spec.parse(spec).runs_code:
             raise InvalidConfig(f"{resumed} names {spec}; a run that is resumed runs no file that it names")
+    for setting, spec in experts.items():
+        expert(spec, config.game, config.game.num_actions(config.rounds), 1, setting)
+    for spec in (*pool, *opponents):
         agent = agents.make(spec, config.game, num_threads=1)
         if spec in pool:
             agent.check_rounds(config.rounds)
-    opponents = config.evaluation.opponents
     duplicate = next((spec for spec in opponents if opponents.count(spec) > 1), None)
     if duplicate is not None and resumed is None:  # earlier versions allowed it
         raise InvalidConfig(f"evaluation.opponents must name each agent once, not {duplicate} twice")
-    for setting, spec in experts.items():
-        expert(spec, config.game, config.game.num_actions(config.rounds), 1, setting)
 
 
 def make_env(config: TrainConfig, folder: RunFolder, seed: int) -> SelfPlayEnv:

@@ -32,6 +32,7 @@ from mancala_env.benchmark import (
 from mancala_env.benchmark.budget import measuring_points
 from mancala_env.benchmark.bundled_learners import config_of, prepare
 from mancala_env.benchmark.results import RESULTS, Results
+from mancala_env.benchmark.tasks import task_named
 from mancala_env.engine.state import encode, load
 from mancala_env.evaluation import measure_regret, play_matches
 from mancala_env.games.batch import Batch
@@ -78,6 +79,24 @@ def test_what_teaches_in_a_rulesets_file_belongs_to_an_entry(tmp_path):
     config = config_of(TASKS["anything"], LAYLI, budget, 1, tmp_path)
     assert config.network.observation == "values"  # from its configuration file
     assert (config.expert.share, config.distillation.positions, config.pool.share) == (0, 0, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ruleset", [{"like": "leyla", "row_width": 4, "name": "mine"}, "ludii_leyla"])
+def test_entries_learn_rulesets_without_a_value_network(ruleset, tmp_path):
+    entry = read_entry(ROOT / "training" / "benchmark" / "expert_iteration.py")
+    task, ruleset = task_named("anything@board"), rulesets.lookup(ruleset)
+    entry.prepare(task, ruleset)
+    (point,) = entry.learn(task, ruleset, LearningBudget(limit_of_steps(2000), (1.0,)), 1, tmp_path)
+    assert 0 < point.steps <= 2000
+
+
+def test_the_labelling_search_depends_on_whether_a_value_network_is_bundled(tmp_path):
+    for ruleset, spec in ((LAYLI, "value+minimax:6"), (rulesets.lookup("ludii_leyla"), "minimax:4")):
+        config = config_of(
+            TASKS["anything"], ruleset, LearningBudget(limit_of_steps(3000), (1.0,)), 1, tmp_path
+        )
+        assert config.expert.spec == spec
 
 
 @pytest.mark.slow

@@ -108,6 +108,13 @@ def test_what_cannot_be_compared_is_named(runs, tmp_path):
         group_runs([runs / "a-seed-1", other])
 
 
+def test_equal_rules_may_have_several_names(runs, tmp_path):
+    mine = make_run(tmp_path, "mine", 1, 0.5, ruleset={"like": "leyla", "name": "mine"})
+    found = compare_runs([mine, runs / "a-seed-1"], checkpoints=1)
+    assert found.ruleset.name == "leyla"  # which has solved positions
+    assert ("mean_regret", "") in found.measures
+
+
 def test_means_are_over_seeds(comparison):
     a, b = comparison.groups
     assert (a.name, b.name) == ("a", "b")

@@ -16,10 +16,11 @@ _ROUTES = '''
 import json
 import sys
 import numpy as np
-from mancala_env import Batch, Position, agents, leyla_v0
+from mancala_env import Batch, Position, agents, leyla_v0, search
 from mancala_env.cli import main
 from mancala_env.cli.warmup import warm_up
 from mancala_env.envs.sb3 import MancalaVecEnv
+from mancala_env.solver.certificate_search import prove
 
 def stable_baselines3():
     for kind in ("board", "afterstates"):
@@ -32,6 +33,35 @@ def batch():
     games.step(games.legal_mask.argmax(axis=1))
     games.play_random(3)
     games.reset()
+
+def match_environments():
+    for opponent in ("random", "greedy", "minimax:1"):
+        env = MancalaVecEnv(4, "gabata_i", opponent=opponent, rounds="match", seed=0)
+        env.reset()
+        env.step(np.argmax(env.action_masks(), axis=1))
+
+def your_network():
+    def evaluate(observations, legal):
+        return np.zeros(legal.shape), np.zeros(len(legal))
+
+    games, limit = Batch("leyla", 4, seed=0), search.Limit(simulations=16)
+    for gumbel in (False, True):
+        search.puct("leyla", games, evaluate, limit, gumbel=gumbel, seed=0)
+    agents.from_network(evaluate, "leyla", limit, seed=0).act(games.games)
+
+def all_agents():
+    """Play a turn of each kind of agent."""
+    games = Batch("leyla", 2, seed=0).games
+    specs = ["random", "greedy", "minimax:1", "minimax:0.01s", "value+minimax:1", "value+minimax:0.01s"]
+    specs += ["mcts:2", "mcts:0.01s", "value+mcts:2", "match+mcts:2", "match+mcts:0.01s", "perfect:0.01s"]
+    specs += ["perfect+traps:0.01s", "trained", "sample", "policy+mcts:2"]
+    for spec in specs:
+        agents.make(spec, "leyla", seed=0).act(games)
+
+def prove_and_verify():
+    prove(Position({"like": "leyla", "row_width": 4}))
+    main(["prove", "leyla 0,0,1,0,0,2/0,1,0,0,0,0 20-24 S", "--out", "near_the_end.proof"])
+    main(["verify", "near_the_end.proof"])
 
 def pettingzoo():
     env = leyla_v0.env()
@@ -68,7 +98,8 @@ def versions():
 list(warm_up())
 warmed = versions()
 found = {}
-for route in (stable_baselines3, batch, pettingzoo, play, solve, evaluate, train, draw):
+environments = stable_baselines3, batch, match_environments, pettingzoo
+for route in (*environments, your_network, all_agents, play, solve, prove_and_verify, evaluate, train, draw):
     before = versions()
     route()
     found[route.__name__] = sorted(versions() - before)

@@ -166,6 +166,10 @@ def test_a_run_from_end_to_end_that_is_resumed_repeats_bit_for_bit(tmp_path: Pat
     ("more", "says"),
     [
         (
+            ["--ruleset", "ludii_leyla"],
+            ["ludii_leyla", "--expert.spec minimax:4"],
+        ),
+        (
             ["--expert.spec", "greedy"],
             ["expert.spec", "value+minimax", "policy+minimax", "greedy"],
         ),
