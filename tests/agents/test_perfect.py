@@ -135,6 +135,7 @@ def test_with_time_to_spare_traps_are_the_same() -> None:
     assert patient.act(games).tolist() == timed.act(games).tolist()
 
 
+@pytest.mark.slow
 def test_traps_end_with_the_time_and_stay_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
     games = Batch(SMALL[0], 12, seed=3, opening_turns=2).games
     agents.make("perfect+traps", SMALL[0], seed=0).act(games)  # compile

@@ -74,6 +74,7 @@ def test_commands_work_without_extras(core, words, said):
     assert re.search(said, done.stdout)
 
 
+@pytest.mark.slow
 def test_replay_and_play_work_without_extras(core, tmp_path):
     record = tmp_path / "game.txt"
     game = ["--plain", "--south", "random", "--north", "greedy", "--seed", "1", "--record", str(record)]

@@ -62,6 +62,7 @@ def test_a_signal_keeps_a_game_and_is_named(number):
 
 
 @pytest.mark.parametrize("how", ["SIGTERM", "SIGHUP", "the terminal closes"])
+@pytest.mark.slow
 def test_a_game_on_the_screen_is_kept(how, tmp_path):
     pytest.importorskip("textual")
     master, terminal = pty.openpty()
@@ -148,6 +149,7 @@ def test_a_signal_that_is_ignored_stays_ignored():
 
 
 @pytest.mark.parametrize("stream", ["output", "errors"])
+@pytest.mark.slow
 def test_a_reader_that_goes_away_does_not_end_the_work(stream, tmp_path):
     """As in a shell: `mancala evaluate ... | true`, and `2>&1 >/dev/null | true`."""
     joined = "" if stream == "output" else "2>&1 >/dev/null"

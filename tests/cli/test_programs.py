@@ -25,7 +25,6 @@ from tools import (
     make_ladders,
     make_page_files,
     make_positions,
-    make_text_baselines,
 )
 from training import cluster_run as rllib_train
 from training.experiments import ceiling, figures, tune
@@ -99,7 +98,6 @@ def test_a_bug_of_ours_is_not_hidden(bug):
         (make_book.main, ["leyla", "--turns", "-1", "--folder", "."], ["--turns", 0, -1]),
         (make_fair_openings.main, ["gabata_3", "--folder", "no/such"], "no/such"),
         (make_fair_openings.main, ["gabata_3", "--turns", "-1", "--folder", "."], ["turns", 0, -1]),
-        (make_text_baselines.main, ["--rounds", "0", "--bots", "random"], ["rounds", 1, 0]),
         (make_positions.main, ["leyla", "lyla"], ["make_positions", "'lyla'", "'leyla'"]),
         (make_positions.main, ["leyla", "--folder", "no/such"], ["--folder", "no/such"]),
         (make_ladders.main, ["lyla"], ["make_ladders", "'lyla'", "'leyla'"]),

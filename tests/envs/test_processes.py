@@ -187,6 +187,7 @@ def workers() -> Iterator[list[Worker]]:
 
 
 @pytest.mark.parametrize("name", LONG)
+@pytest.mark.slow
 def test_ctrl_c_stops(name: str, workers: list[Worker], tmp_path: Path) -> None:
     """The aim is half a second. On a busy machine only processor time is meaningful."""
     ready, work = LONG[name]

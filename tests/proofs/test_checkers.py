@@ -76,6 +76,7 @@ def verdict(compiled: SimpleNamespace, content: bytes) -> str:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.slow
 def test_both_checkers_accept_a_proof(compiled: SimpleNamespace, path: Path) -> None:
     assert verdict(compiled, path.read_bytes()).splitlines()[0].endswith("exact")
 
@@ -90,6 +91,7 @@ def test_bounds_of_one_claim(compiled: SimpleNamespace) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("player", [b"south", b"north"])
+@pytest.mark.slow
 def test_claims_of_more_seeds_are_refused(compiled: SimpleNamespace, path: Path, player: bytes) -> None:
     content, count = path.read_bytes(), 0
     for more in (1, 2, 7):

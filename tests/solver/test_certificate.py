@@ -151,6 +151,7 @@ def test_a_claim_that_no_file_can_have_is_rejected() -> None:
         verify(Proof(position, (Claim(0, least, 255, 60, b""),)))
 
 
+@pytest.mark.slow
 def test_the_table_of_small_positions_grows() -> None:
     """In a table that stays small, the positions of long cycles replace each other."""
     position = Position("leyla", [1, 0, 2, 0, 0, 1, 0, 0, 3, 0, 1, 0], stores=(20, 20))
@@ -232,6 +233,7 @@ def play(rules, claim, games, hole):
 
 @settings(max_examples=300, deadline=None)
 @given(reached(), st.integers(0, 1), st.integers(0, 5) | st.just(255), st.randoms())
+@pytest.mark.slow
 def test_turns_in_accounts_are_those_of_the_page(
     position: Position, prover: int, cap: int, rng: random.Random
 ) -> None:

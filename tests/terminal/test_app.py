@@ -138,6 +138,7 @@ async def test_the_picture_of_the_documentation_is_as_it_would_be_drawn_today():
 
 
 @pytest.mark.asyncio
+@pytest.mark.slow
 async def test_a_match_is_played_by_keys_to_its_end():
     game = InteractiveGame("leyla", "human", "greedy", rounds=2, seed=1)
     app = PlayApp(game, 0)
@@ -165,6 +166,7 @@ async def test_a_match_is_played_by_keys_to_its_end():
 
 
 @pytest.mark.asyncio
+@pytest.mark.slow
 async def test_between_rounds_agents_continue_after_a_stop_and_a_person_with_space(monkeypatch):
     monkeypatch.setattr("mancala_env.terminal.app._WAIT_SECONDS", 0.2)
     app = PlayApp(InteractiveGame("leyla", "greedy", "random", rounds=2, seed=1), 0)
@@ -197,6 +199,7 @@ async def test_two_agents_play_by_themselves_with_seeds_in_motion():
 
 
 @pytest.mark.asyncio
+@pytest.mark.slow
 async def test_every_moment_of_a_turn_shows_all_the_seeds():
     game = InteractiveGame("gabata_i")
     app = PlayApp(game, 0.1)

@@ -53,6 +53,7 @@ def test_the_first_load_is_small() -> None:
     assert sum(sizes.values()) < MOST_BYTES, sorted(sizes.items(), key=lambda item: -item[1])[:5]
 
 
+@pytest.mark.slow
 def test_the_first_board_in_a_browser_needs_little(open_page: Open) -> None:
     page = open_page()
     page.wait_for_selector(".holes button.legal")

@@ -119,6 +119,7 @@ def check_values(name: str, puzzles: list[Puzzle]) -> None:
 
 
 @pytest.mark.parametrize("name", RULESETS)
+@pytest.mark.slow
 def test_values_of_some_puzzles_are_those_of_the_solver(name: str) -> None:
     check_values(name, random.Random(1).sample(puzzles_of(name), SAMPLE))
 

@@ -34,6 +34,7 @@ def final_leads(puzzle: Puzzle, position: Position) -> list[str]:
     return [f"{value + stored:+d}" if value + stored else "0" for value in puzzle.values]
 
 
+@pytest.mark.slow
 def test_a_puzzle_is_solved_by_mouse_proved_and_explained(open_page: Open) -> None:
     puzzle, position, best = puzzle_of("leyla", NUMBER)
     page = open_page(f"#puzzles/leyla/{NUMBER}")
@@ -75,6 +76,7 @@ def test_puzzles_are_solved_by_keyboard_alone(open_page: Open) -> None:
     expect(page.locator(".choice p")).to_contain_text("Solved 1 of")
 
 
+@pytest.mark.slow
 def test_the_puzzle_of_a_day_is_the_same_for_everybody(open_page: Open) -> None:
     urls = []
     for _ in range(2):
@@ -113,6 +115,7 @@ def test_the_board_and_the_question_fit(open_page: Open, width: int, height: int
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.slow
 def test_the_opening_is_explored_as_a_tree(open_page: Open) -> None:
     page = open_page("#study/leyla+4,4,4,4,4,4/4,4,4,4,4,4+0-0+S")
     page.get_by_text("Opening explorer").click()
