@@ -342,6 +342,7 @@ def test_gymnasium_records_videos(tmp_path):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*mode is same-step:UserWarning")
 @pytest.mark.skipif(not hasattr(gymnasium.wrappers.vector, "RecordVideo"), reason="Gymnasium is too old")
+@pytest.mark.slow
 def test_gymnasium_records_videos_of_many(tmp_path):
     pytest.importorskip("moviepy", reason="what RecordVideo writes with is not installed")
     envs = gymnasium.make_vec("mancala/Leyla-v0", num_envs=2, render_mode="rgb_array")

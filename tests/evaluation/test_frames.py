@@ -137,6 +137,7 @@ def test_on_the_ladder_two_anchors_keep_its_scale():
     assert "no agent is rated" in unrated.scale
 
 
+@pytest.mark.slow
 def test_an_evaluation_is_printed_with_elo_and_regret_of_each_agent():
     found = evaluate(["greedy", "minimax:1"], RULESET, games=4, max_anchors=2, own_games=2)
     assert found.ratings is not None

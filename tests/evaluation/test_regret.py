@@ -259,6 +259,7 @@ def evaluation() -> Evaluation:
     return evaluate("minimax:1", RULESET, games=4, own_games=2, num_threads=1)
 
 
+@pytest.mark.slow
 def test_an_evaluation_has_ratings_matches_and_regrets(evaluation):
     assert evaluation.agents == ("minimax:1",)
     assert {match.first for match in evaluation.matches} == {"minimax:1"}

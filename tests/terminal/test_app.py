@@ -242,6 +242,7 @@ async def test_a_hole_is_sown_by_click_cursor_or_number_and_said_why_not():
 
 
 @pytest.mark.asyncio
+@pytest.mark.slow
 async def test_a_click_or_enter_skips_to_the_end_of_a_turn():
     game = InteractiveGame("gabata_i")
     app = PlayApp(game, 60)

@@ -159,6 +159,7 @@ def test_positions_and_ladder_are_made_once(file):
     assert regret_difference(perfect, random).mean < 0
 
 
+@pytest.mark.slow
 def test_the_solved_positions_are_the_same_in_every_cache(file, monkeypatch, tmp_path):
     first = prepare_positions(MINE, lambda text: None)
     monkeypatch.setenv("MANCALA_CACHE", str(tmp_path / "other"))

@@ -104,6 +104,7 @@ def stop(algorithm: Any) -> None:
 # Configuration
 
 
+@pytest.mark.slow
 def test_an_unknown_key_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert rllib_train.main(words(tmp_path, "--num_env_runner", "2")) == 2
     assert "num_env_runner" in capsys.readouterr().err
@@ -246,6 +247,7 @@ def test_a_run_on_two_runners_is_interrupted_resumed_and_loads_as_an_opponent(tm
         aec.step(None if done else opponent.choose(aec.unwrapped.position))
 
 
+@pytest.mark.slow
 def test_several_learners_learn_from_every_step_as_it_was_played(tmp_path: Path) -> None:
     config: Any = algorithm_config(configured(tmp_path, "--num_env_runners", "0"), 1, 1e-3, None)
     runner = config.env_runner_cls(config=config)
@@ -313,6 +315,7 @@ def test_a_run_in_a_thread_that_handles_no_signals_goes_to_its_end(tmp_path: Pat
     assert read_identity(tmp_path / "run" / "final.zip").environment_steps >= 512
 
 
+@pytest.mark.slow
 def test_weights_that_are_no_numbers_end_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wild = words(
         tmp_path, "--num_env_runners", "0", "--ppo.learning_rate", "1e30", "--network.observation", "board"
@@ -395,6 +398,7 @@ def run(tmp_path: Path) -> Iterator[rllib_train.ClusterRun]:
     started.close()
 
 
+@pytest.mark.slow
 def test_a_checkpoint_plays_like_the_module(run: rllib_train.ClusterRun) -> None:
     path = run.save()
     assert (path.name, run.last_checkpoint) == ("0000000000.zip", path)
@@ -413,6 +417,7 @@ def test_a_checkpoint_plays_like_the_module(run: rllib_train.ClusterRun) -> None
     assert (chances[batch.legal_mask == 0] < 1e-6).all(), "the probability of illegal actions is 0"
 
 
+@pytest.mark.slow
 def test_games_of_a_run_start_with_training_openings_from_either_seat(run: rllib_train.ClusterRun) -> None:
     env = make_env(run._algorithm.config.env_config)
     started = []

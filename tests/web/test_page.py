@@ -194,6 +194,7 @@ def test_taking_back_undoes_both_turns(open_page: Open) -> None:
     expect(page.locator(".turns li")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_turn_is_sown_seed_by_seed_and_can_be_skipped(open_page: Open) -> None:
     page = open_page(kept={"settings": {"speed": "slow", "theme": "auto", "keys": True, "language": None}})
     page.keyboard.press("3")
@@ -406,6 +407,7 @@ def test_every_agent_answers(open_page: Open, kind: str) -> None:
     expect(page.locator(".turns li.north")).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_a_network_that_is_missing_is_named(open_page: Open) -> None:
     chosen = {"side": "south", "agent": "network", "strength": 4, "rounds": "round", "starter": "south"}
     own = {"name": "own dials", "dials": {"row_width": 5}}

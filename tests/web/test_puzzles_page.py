@@ -60,6 +60,7 @@ def test_a_puzzle_is_solved_by_mouse_proved_and_explained(open_page: Open) -> No
     expect(page).to_have_url(re.compile(f"#puzzles/leyla/{NUMBER + 1}$"))
 
 
+@pytest.mark.slow
 def test_puzzles_are_solved_by_keyboard_alone(open_page: Open) -> None:
     _, _, best = puzzle_of("gabata_i", NUMBER)
     page = open_page(f"#puzzles/gabata_i/{NUMBER}")
@@ -91,6 +92,7 @@ def test_the_puzzle_of_a_day_is_the_same_for_everybody(open_page: Open) -> None:
     assert urls[0] == urls[1]
 
 
+@pytest.mark.slow
 def test_puzzles_work_offline_once_loaded(open_page: Open, site: Site) -> None:
     page = open_page()
     page.evaluate("navigator.serviceWorker.ready.then(() => true)")

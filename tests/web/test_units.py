@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from page_in_node import FOLDER, NODE
 
-SLOW = {"worker.mjs"}
+SLOW = {"playback.mjs", "worker.mjs"}
 FILES = sorted(path.name for path in Path(__file__).parent.glob("*.mjs"))
 
 
