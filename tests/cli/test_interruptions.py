@@ -41,7 +41,8 @@ ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[a-zA-Z]|[=>])")
 
 
 @pytest.mark.parametrize("attack", soak_losses.ATTACKS, ids=lambda attack: attack.__name__)
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.slow
 def test_an_attack_loses_nothing(attack, seed):
     assert attack(seed) > 0
 

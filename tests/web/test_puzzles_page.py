@@ -110,6 +110,7 @@ def test_puzzles_work_offline_once_loaded(open_page: Open, site: Site) -> None:
 
 
 @pytest.mark.parametrize(("width", "height"), [(360, 640), (844, 390), (390, 844), (1280, 720), (1440, 900)])
+@pytest.mark.slow
 def test_the_board_and_the_question_fit(open_page: Open, width: int, height: int) -> None:
     page = open_page(f"#puzzles/layli_goobalay/{NUMBER}", width=width, height=height)
     expect(page.locator(".puzzles .task")).to_be_in_viewport()
