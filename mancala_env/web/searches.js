@@ -1,18 +1,11 @@
 /** Client of worker.js: sends tasks to the worker and receives progress and results. */
 
+import { t } from "./texts.js";
+
 export class Searches {
-  #worker;
+  #worker = this.#start();
   #asked = new Map();
   #number = 0;
-
-  constructor() {
-    this.#worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
-    this.#worker.addEventListener("message", ({ data }) => this.#take(data));
-    this.#worker.addEventListener("error", (event) => {
-      for (const { reject } of this.#asked.values()) reject(new Error(event.message || "the worker failed"));
-      this.#asked.clear();
-    });
-  }
 
   /** Run a task in worker.js.
    * @param {string} task  One of its TASKS.
@@ -25,10 +18,11 @@ export class Searches {
     const id = ++this.#number;
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(aborted());
+      this.#worker ??= this.#start();
       this.#asked.set(id, { resolve, reject, onProgress });
       signal?.addEventListener("abort", () => {
         if (!this.#asked.delete(id)) return;
-        this.#worker.postMessage({ id, cancel: true });
+        this.#worker?.postMessage({ id, cancel: true });
         reject(aborted());
       });
       this.#worker.postMessage({ id, task, options, position: game && { dials: game.ruleset.dials, text: game.text } });
@@ -36,7 +30,19 @@ export class Searches {
   }
 
   close() {
-    this.#worker.terminate();
+    this.#worker?.terminate();
+  }
+
+  #start() {
+    const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+    worker.addEventListener("message", ({ data }) => this.#take(data));
+    worker.addEventListener("error", (event) => {
+      worker.terminate();
+      this.#worker = null; // the next task starts another; this one may not have been loaded
+      for (const { reject } of this.#asked.values()) reject(new Error(event.message || t("app.worker")));
+      this.#asked.clear();
+    });
+    return worker;
   }
 
   #take({ id, progress, result, error }) {

@@ -88,7 +88,7 @@ def test_replay_and_play_work_without_extras(core, tmp_path):
 @pytest.mark.slow
 def test_warmup_works_without_extras(core):
     done = python(core, "-m", "mancala_env.cli", "warmup")
-    assert (done.returncode, done.stderr.count(" kernels, ")) == (0, 7), done.stderr
+    assert (done.returncode, done.stderr.count(" kernels, ")) == (0, 8), done.stderr
     assert "kernels compiled in" in done.stdout
 
 

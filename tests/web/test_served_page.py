@@ -65,6 +65,7 @@ def test_the_page_continues_by_itself_when_the_server_is_gone(
     open_page: Open, site: _At, tmp_path: Path
 ) -> None:
     page = open_page()
+    page.evaluate("navigator.serviceWorker.ready.then(() => true)")  # it has stored the page
     open_form(page)
     page.get_by_label("Opponent").select_option("served:small.zip")
     page.get_by_role("button", name="Start").click()
