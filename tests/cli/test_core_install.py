@@ -68,6 +68,7 @@ def test_the_core_has_no_extras(core):
     ],
     ids=lambda value: " ".join(value)[:30] if isinstance(value, list) else "",
 )
+@pytest.mark.slow
 def test_commands_work_without_extras(core, words, said):
     done = python(core, "-m", "mancala_env.cli", *words, stdin=subprocess.DEVNULL)
     assert (done.returncode, done.stderr) == (0, "")

@@ -47,6 +47,7 @@ def test_an_attack_loses_nothing(attack, seed):
     assert attack(seed) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", soak_losses.STOPS, ids=lambda number: signal.Signals(number).name)
 def test_a_signal_keeps_a_game_and_is_named(number):
     with folder_of_work() as folder, a_game(folder, "--north", "human") as (program, hand):

@@ -67,7 +67,13 @@ def test_a_proof_of_a_start_has_the_solvers_value(name: str, leaf: int) -> None:
     assert Proof.from_bytes(proof.to_bytes()) == proof
 
 
-@pytest.mark.parametrize("name", rulesets.names())
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name.endswith("long") else [])
+        for name in rulesets.names()
+    ],
+)
 def test_a_proof_of_a_solved_position_has_its_value(name: str) -> None:
     for position, value in late(name, 10):
         proof = proved(position, ProofPlan(leaf=3, trial=100))
@@ -76,6 +82,7 @@ def test_a_proof_of_a_solved_position_has_its_value(name: str) -> None:
         assert read.position.to_text().split()[1:4] == position.to_text().split()[1:4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["leyla", "gabata_i", "ludii_gabata_i"])
 def test_a_small_cap_proves_less_and_never_more(name: str) -> None:
     num_proved, refused = 0, []

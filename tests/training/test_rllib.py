@@ -62,7 +62,10 @@ LAYLI = rulesets.lookup("layli_goobalay")
 BOARD = NetworkConfig(observation="board", hidden=16, layers=1, seed_levels=4)
 
 # Ray warns about its own options.
-pytestmark = pytest.mark.filterwarnings("ignore:`use_.*:DeprecationWarning:ray.data.context")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:`use_.*:DeprecationWarning:ray.data.context"),
+    pytest.mark.slow,  # a Ray instance is started
+]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -104,7 +107,6 @@ def stop(algorithm: Any) -> None:
 # Configuration
 
 
-@pytest.mark.slow
 def test_an_unknown_key_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert rllib_train.main(words(tmp_path, "--num_env_runner", "2")) == 2
     assert "num_env_runner" in capsys.readouterr().err
@@ -189,7 +191,6 @@ def interrupt_after_a_checkpoint(folder: Path, number: signal.Signals = signal.S
     return thread
 
 
-@pytest.mark.slow
 def test_a_run_on_two_runners_is_interrupted_resumed_and_loads_as_an_opponent(tmp_path: Path) -> None:
     run = tmp_path / "run"
     interrupter = interrupt_after_a_checkpoint(run)
@@ -247,7 +248,6 @@ def test_a_run_on_two_runners_is_interrupted_resumed_and_loads_as_an_opponent(tm
         aec.step(None if done else opponent.choose(aec.unwrapped.position))
 
 
-@pytest.mark.slow
 def test_several_learners_learn_from_every_step_as_it_was_played(tmp_path: Path) -> None:
     config: Any = algorithm_config(configured(tmp_path, "--num_env_runners", "0"), 1, 1e-3, None)
     runner = config.env_runner_cls(config=config)
@@ -291,7 +291,6 @@ def steps_of(*columns: np.ndarray) -> Iterator[tuple[bytes, ...]]:
         yield tuple(np.asarray(value, np.float64).tobytes() for value in step)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_a_signal_ends_the_run_with_everything_saved(
     tmp_path: Path, number: signal.Signals, capsys: pytest.CaptureFixture[str]
@@ -308,14 +307,12 @@ def test_a_signal_ends_the_run_with_everything_saved(
     assert signal.getsignal(number) == usual
 
 
-@pytest.mark.slow
 def test_a_run_in_a_thread_that_handles_no_signals_goes_to_its_end(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(rllib_train.main, words(tmp_path, "--num_env_runners", "0")).result() == 0
     assert read_identity(tmp_path / "run" / "final.zip").environment_steps >= 512
 
 
-@pytest.mark.slow
 def test_weights_that_are_no_numbers_end_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wild = words(
         tmp_path, "--num_env_runners", "0", "--ppo.learning_rate", "1e30", "--network.observation", "board"
@@ -326,7 +323,6 @@ def test_weights_that_are_no_numbers_end_the_run(tmp_path: Path, capsys: pytest.
     assert "ppo.learning_rate" in message
 
 
-@pytest.mark.slow
 def test_a_run_of_mancala_train_resumes_on_ray(tmp_path: Path) -> None:
     more = [
         "--environment_steps",
@@ -355,7 +351,6 @@ def test_a_run_of_mancala_train_resumes_on_ray(tmp_path: Path) -> None:
         resumed.close()
 
 
-@pytest.mark.slow
 def test_a_run_outlives_its_only_runner(tmp_path: Path) -> None:
     config = configured(tmp_path, "--num_env_runners", "1")
     folder = RunFolder.create(config)
@@ -398,7 +393,6 @@ def run(tmp_path: Path) -> Iterator[rllib_train.ClusterRun]:
     started.close()
 
 
-@pytest.mark.slow
 def test_a_checkpoint_plays_like_the_module(run: rllib_train.ClusterRun) -> None:
     path = run.save()
     assert (path.name, run.last_checkpoint) == ("0000000000.zip", path)
@@ -417,7 +411,6 @@ def test_a_checkpoint_plays_like_the_module(run: rllib_train.ClusterRun) -> None
     assert (chances[batch.legal_mask == 0] < 1e-6).all(), "the probability of illegal actions is 0"
 
 
-@pytest.mark.slow
 def test_games_of_a_run_start_with_training_openings_from_either_seat(run: rllib_train.ClusterRun) -> None:
     env = make_env(run._algorithm.config.env_config)
     started = []
@@ -452,7 +445,6 @@ def test_pettingzoo_env_hands_both_agents_their_reward() -> None:
     assert sorted(total.values()) in ([-1, 1], [0, 0])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["board", "values"])
 def test_the_module_trains_under_rllibs_own_runner(kind: ObservationKind) -> None:
     network = replace(BOARD, observation=kind)
@@ -508,7 +500,6 @@ def by_value() -> Iterator[None]:
     cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("by_value")
 def test_the_arena_on_ray_gives_the_results_of_the_arena_here(tmp_path: Path) -> None:
     path = write_checkpoint(tmp_path / "exported.zip", identity_of())
@@ -530,7 +521,6 @@ def test_the_arena_on_ray_gives_the_results_of_the_arena_here(tmp_path: Path) ->
     np.testing.assert_array_equal(again[0].margins, here[0].margins)
 
 
-@pytest.mark.slow
 def test_mancala_evaluate_on_ray_prints_what_it_prints_here(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -547,7 +537,6 @@ def test_mancala_evaluate_on_ray_prints_what_it_prints_here(
     assert ray.is_initialized(), "the program that started Ray stops it"
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("by_value")
 def test_an_illegal_move_on_ray_is_the_error_it_is_here() -> None:
     with raises(IllegalMove, "cheat", 99):
