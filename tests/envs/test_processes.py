@@ -197,15 +197,18 @@ def test_ctrl_c_stops(name: str, workers: list[Worker], tmp_path: Path) -> None:
     path = checkpoint(tmp_path / "agent.zip") if needs_torch else ""
     if not workers:
         workers.append(Worker())
-    try:
-        seconds, busy = workers[0].seconds_to_stop(
-            ready.replace("{path}", path), work.replace("{path}", path)
-        )
-    except (Empty, AssertionError):
-        workers.pop().end()  # the next test gets another worker
-        raise
-    print(f"{name}: stopped {seconds:.2f} s after Ctrl-C, {busy:.2f} s of them on a core")
-    assert busy < 5
+    for _ in range(2):  # a compilation on a thread delays Ctrl-C, once
+        try:
+            seconds, busy = workers[0].seconds_to_stop(
+                ready.replace("{path}", path), work.replace("{path}", path)
+            )
+        except (Empty, AssertionError):
+            workers.pop().end()  # the next test gets another worker
+            raise
+        print(f"{name}: stopped {seconds:.2f} s after Ctrl-C, {busy:.2f} s of them on a core")
+        if busy < 5:
+            return
+    pytest.fail(f"{busy:.2f} s of work after Ctrl-C")
 
 
 @pytest.mark.slow

@@ -44,7 +44,7 @@ LONG = {
     "greedy": ("act('greedy')", "[act('greedy', 20_000) for _ in range(10**6)]"),
     "perfect": ("act('perfect:0.01s')", "act('perfect', ruleset='layli_goobalay_long')"),
     "perfect on threads": (
-        "act('perfect:0.01s', 4, 2)",
+        "act('perfect:0.01s', 4, 2, ruleset='layli_goobalay_long')",
         "act('perfect', 4, 2, ruleset='layli_goobalay_long')",
     ),
     "solver": (

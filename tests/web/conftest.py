@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
 
-TIMEOUT = 20_000
+TIMEOUT = 60_000
 """Milliseconds for which a test waits for the page; the searches of a view can slow it down."""
 
 
