@@ -197,6 +197,7 @@ def test_ctrl_c_stops(name: str, workers: list[Worker], tmp_path: Path) -> None:
     path = checkpoint(tmp_path / "agent.zip") if needs_torch else ""
     if not workers:
         workers.append(Worker())
+    busy = 0.0
     for _ in range(2):  # a compilation on a thread delays Ctrl-C, once
         try:
             seconds, busy = workers[0].seconds_to_stop(
