@@ -8,12 +8,17 @@ import pytest
 from browser_page import Open, open_form, status, wait_for_you
 from page_server import CHECKPOINT, served
 
+from mancala_env import Position
+
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import expect
 
 pytest.importorskip("torch", reason="a checkpoint plays with torch")
 
 pytestmark = pytest.mark.slow
+
+ENDLESS = Position("layli_goobalay_long").to_text()
+"""A position whose analysis does not end during a test."""
 
 
 class _At:
@@ -50,7 +55,7 @@ def test_a_checkpoint_plays(open_page: Open) -> None:
 
 
 def test_a_cancelled_analysis_leaves_the_next_one_exact(open_page: Open) -> None:
-    page = open_page("#study/layli_goobalay+1,1,9,8,1,3/3,5,9,1,1,6+0-0+S")
+    page = open_page("#study/" + ENDLESS.replace(" ", "+"))
     page.wait_for_function("() => /Solving: [1-9]/.test(document.querySelector('.panel').textContent)")
     for key in "66":
         page.keyboard.press(key)  # cancels the analysis of the previous position
@@ -72,7 +77,7 @@ def test_the_page_continues_by_itself_when_the_server_is_gone(
     page.keyboard.press("1")
     assert wait_for_you(page)
     page.get_by_role("link", name="Study").click()
-    page.get_by_label("The position as text").fill("layli_goobalay 1,1,9,8,1,3/3,5,9,1,1,6 0-0 S")
+    page.get_by_label("The position as text").fill(ENDLESS)
     page.get_by_role("button", name="Show", exact=True).click()
     page.wait_for_function("() => /Solving: [1-9]/.test(document.querySelector('.panel').textContent)")
     port = int(site.address.rstrip("/").rsplit(":", 1)[1])
