@@ -117,7 +117,7 @@ function checkPosition({ row_width, seeds_per_hole, landing, round_end }, { seed
   require(landing === "weg" || [...owners].every((owner, hole) => owner === owners[size - 1 - hole]), "owned holes are not opposite pairs");
   const canSow = [0, 1].map((player) => seeds.some((number, hole) => number && owners[hole] === "-" && (hole < row_width) === (player === 0)));
   const runs = round_end === "mover_stuck" || canSow[1 - mover] || round_end === "both_stuck";
-  require(runs && canSow[mover], "the round is over, or the mover has no hole to sow");
+  require(runs && canSow[mover], "the round is over, or the mover cannot sow");
 }
 
 /** The game of a proof's position: of a ruleset in the catalogue, if it has these rules.

@@ -136,11 +136,12 @@ class Walk {
 }
 
 /** Check the proof of a file in slices.
+ *
+ * Resolves to what it shows, {counts, total, positions, seconds}, where `counts` are the least seeds of South and North; to
+ * {wrong} if it shows nothing; to null if the signal came first.
  * @param {ArrayBuffer} bytes
  * @param {{slice?: number, signal?: AbortSignal, onProgress?: (progress: {share: number, positions: number}) => void}} [options]
  *   `onProgress` is called after each slice, with the share of the letters that are read, 0 to 1.
- * @returns {Promise<{counts: number[], total: number, positions: number, seconds: number} | {wrong: string} | null>}  What
- *   the proof shows: the least seeds of South and North. `wrong` says why it shows nothing. Null if the signal came first.
  */
 export async function checkProof(bytes, { slice, signal, onProgress = () => {} } = {}) {
   const started = performance.now();

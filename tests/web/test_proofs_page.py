@@ -51,12 +51,10 @@ def test_a_dropped_proof_is_checked(open_page: Open) -> None:
     page, content = open_page("#play"), SMALL.read_bytes()
     page.evaluate(DROP, ["mine.proof", list(content)])
     expect(page).to_have_url(re.compile(f"#study/{SMALL.stem}"))
-    expect(page.get_by_text("This is what the file mine.proof of 1.4 kB claims.")).to_be_visible()
+    expect(page.get_by_text("This is what the file mine.proof of 2.2 kB claims.")).to_be_visible()
     expect(result_of(page)).to_contain_text("The proof is valid.")
     page.evaluate(DROP, ["more.proof", list(content.replace(b"claim south 12", b"claim south 13"))])
-    expect(result_of(page)).to_contain_text(
-        "The proof is not valid: it does not show that South gets 13 seeds"
-    )
+    expect(result_of(page)).to_contain_text("not valid: it does not show that South gets 13 seeds, because")
     page.evaluate(DROP, ["wrong.proof", list(content.replace(b"landing pair", b"landing pairs"))])
     alert = page.get_by_role("alert").first
     expect(alert).to_contain_text('wrong.proof: line 6 differs from the format: "landing pairs"')
