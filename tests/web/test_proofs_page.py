@@ -55,6 +55,6 @@ def test_a_dropped_proof_is_checked(open_page: Open) -> None:
     expect(result_of(page)).to_contain_text("The proof is valid.")
     page.evaluate(DROP, ["more.proof", list(content.replace(b"claim south 12", b"claim south 13"))])
     expect(result_of(page)).to_contain_text("not valid: it does not show that South gets 13 seeds, because")
-    page.evaluate(DROP, ["wrong.proof", list(content.replace(b"landing pair", b"landing pairs"))])
+    page.evaluate(DROP, ["wrong.proof", list(content.replace(b"landing uur", b"landing uurs"))])
     alert = page.get_by_role("alert").first
-    expect(alert).to_contain_text('wrong.proof: line 6 differs from the format: "landing pairs"')
+    expect(alert).to_contain_text('wrong.proof: line 6 differs from the format: "landing uurs"')
