@@ -65,8 +65,8 @@ def check_shipped(rows: Sequence[dict[str, Any]]) -> list[tuple[bytes, int]]:
 
 
 def test_small_proofs_of_the_page_are_valid() -> None:
-    rows = [row for row in LIST if row["size"] < 1400]
-    assert len(rows) >= 5
+    rows = [row for row in LIST if row["size"] < 1000 or row["file"].startswith("ludii_leyla_gobale")]
+    assert len(rows) >= 3
     check_shipped(rows)
 
 
@@ -174,4 +174,4 @@ def test_turns_equal_those_of_python() -> None:
 
 @pytest.mark.slow
 def test_many_turns_equal_those_of_python() -> None:
-    compare_turns(list(naive.NAIVE_RULESETS), 1500)
+    compare_turns(list(naive.NAIVE_RULESETS), 400)
