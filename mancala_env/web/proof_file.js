@@ -84,7 +84,7 @@ export function readProof(bytes) {
   }
   require(lines.at === lines.text.length, `bytes follow line ${lines.number}`);
   checkOptions(options);
-  const position = positionOf(options, given);
+  const position = firstOf(options, given);
   const total = [...position.seeds, ...position.stores].reduce((sum, seeds) => sum + seeds);
   checkPosition(options, position, total);
   for (const { count, cap, leaf } of claims)
@@ -101,7 +101,7 @@ function checkOptions({ row_width, seeds_per_hole, direction, landing, captures_
   require(isPossible, "the rule options exclude each other");
 }
 
-function positionOf({ row_width, seeds_per_hole, opening }, given) {
+function firstOf({ row_width, seeds_per_hole, opening }, given) {
   const numbers = (words) => String(words).split(" ").map(Number);
   if (given) return { ...given, seeds: numbers(given.seeds), stores: numbers(given.stores) };
   const isEights = opening === "eights"; // rules.md, 6: twice as many seeds in holes W, W + 2, and so on; hole W is owned
