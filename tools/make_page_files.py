@@ -6,6 +6,7 @@
 | `palette.css` | colours of :mod:`mancala_env.render` |
 | `books.json` | exact values of the opening books |
 | `networks/` | bundled value networks |
+| `proofs/` | proof files of exact values, and their list |
 
 Tests compare the files with this program's output, and the page's drawings with Python's.
 """
@@ -25,15 +26,19 @@ from mancala_env.render import motion, scene
 from mancala_env.render.colours import DARK, LIGHT, Palette
 from mancala_env.rulesets import lookup
 from mancala_env.solver.book import UNKNOWN, load_book, rulesets_with_book
+from mancala_env.solver.certificate import Proof, num_seeds
+from tools.make_proofs import FOLDER as PROOFS
 
 FOLDER = Path(mancala_env.web.__file__).parent
 _COMMAND = "python -m tools.make_page_files"
+MOST_PROOF_BYTES = 20_000
+"""Larger proofs are not part of the page."""
 
 
 def contents() -> dict[str, bytes]:
     """Return the content of each file, by name."""
     texts = {"measures.js": _measures_file(), "palette.css": _palette_file(), "books.json": _books_file()}
-    return {name: text.encode() for name, text in texts.items()} | _networks()
+    return {name: text.encode() for name, text in texts.items()} | _networks() | _proofs()
 
 
 def measures() -> dict[str, Any]:
@@ -109,11 +114,26 @@ def _networks() -> dict[str, bytes]:
     return files | {"networks/list.json": (json.dumps(rulesets) + "\n").encode()}
 
 
+def _proofs() -> dict[str, bytes]:
+    """Return the small proof files, and a list of what they claim about which position."""
+    paths = [path for path in sorted(PROOFS.rglob("*.proof")) if path.stat().st_size <= MOST_PROOF_BYTES]
+    files = {path.relative_to(PROOFS).as_posix(): path.read_bytes() for path in paths}
+    rows = []
+    for file, content in files.items():
+        proof = Proof.from_bytes(content)
+        counts = [max((c.least for c in proof.claims if c.player == player), default=0) for player in (0, 1)]
+        about = {"position": proof.position.to_text(), "total": num_seeds(proof.position), "counts": counts}
+        rows.append(json.dumps({"file": file, "size": len(content), **about}))
+    files["list.json"] = ("[\n" + ",\n".join(rows) + "\n]\n").encode()
+    return {f"proofs/{name}": content for name, content in files.items()}
+
+
 @in_one_line("make_page_files")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the files and return the exit status."""
     Parser(prog=_COMMAND, description=__doc__).parse_args(arguments)
     for name, content in contents().items():
+        (FOLDER / name).parent.mkdir(parents=True, exist_ok=True)
         (FOLDER / name).write_bytes(content)
         print(f"{FOLDER / name}: {len(content):,} bytes")
     return 0

@@ -2,7 +2,7 @@
 
 import { t } from "./texts.js";
 
-const DOCS = "https://mancala-env.github.io/mancala-env/";
+export const DOCS = "https://mancala-env.github.io/mancala-env/";
 
 /** Let a link lead to the page of a ruleset, or of all rules for a custom one. @param {HTMLAnchorElement} link */
 export function showDocs(link, engine, ruleset) {

@@ -2,13 +2,14 @@
 
 import { GameLine } from "./game.js";
 import { readNetwork } from "./networks.js";
+import { isProof, proofGame, readProof } from "./proof_file.js";
 import { listGames, readRecord } from "./record.js";
 import { readRuleset, SUFFIXES } from "./ruleset_file.js";
 import { t } from "./texts.js";
 
 const MOST_BYTES = 20_000_000;
 
-/** Open a game record, a ruleset file or a value network. @param {object} app @param {File} file */
+/** Open a game record, a ruleset file, a proof file or a value network. @param {object} app @param {File} file */
 export async function takeFile(app, file) {
   if (file.size > MOST_BYTES) throw new Error(t("error.too_large", { megabytes: MOST_BYTES / 1e6 }));
   const bytes = await file.arrayBuffer();
@@ -16,6 +17,10 @@ export async function takeFile(app, file) {
     const ruleset = readRuleset(app.engine, new TextDecoder().decode(bytes), file.name);
     app.go("study", { line: new GameLine(app.engine.newGame(ruleset)) });
     return app.say(t("files.ruleset", { title: ruleset.title }));
+  }
+  if (isProof(bytes) || file.name.endsWith(".proof")) {
+    const { total, counts, ...proof } = readProof(bytes);
+    return app.go("study", { line: new GameLine(proofGame(app.engine, proof)), proof: { name: file.name, bytes, size: file.size, total, counts } });
   }
   const isText = /^\s*\[Ruleset\s/.test(new TextDecoder().decode(bytes.slice(0, 200)).replace(/^\ufeff/, ""));
   if (!isText) return takeNetwork(app, file.name, bytes);

@@ -22,7 +22,19 @@ HEADERS = {
     "Cache-Control": "no-cache",
 }
 """Headers of every answer of the server."""
-_SUFFIXES = {".html", ".js", ".css", ".json", ".wasm", ".svg", ".png", ".webmanifest", ".f32", ".txt"}
+_SUFFIXES = {
+    ".html",
+    ".js",
+    ".css",
+    ".json",
+    ".wasm",
+    ".svg",
+    ".png",
+    ".webmanifest",
+    ".f32",
+    ".txt",
+    ".proof",
+}
 
 
 class PageFiles(StaticFiles):

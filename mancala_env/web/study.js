@@ -10,6 +10,7 @@ import { sharedAnalysis } from "./game_analysis.js";
 import { drawGraph } from "./graph.js";
 import { endsOf, positionInWords, seedsText, timelineOf } from "./motion.js";
 import { Playback } from "./playback.js";
+import { ProofCard } from "./proof_card.js";
 import { readRecord, writeRecord } from "./record.js";
 import { isMistake, yoursOf } from "./report.js";
 import { ReportCard } from "./report_card.js";
@@ -36,6 +37,7 @@ export class StudyView {
     this.text = h("input", { type: "text", spellcheck: "false", autocomplete: "off", class: "mono" });
     this.happened = h("p", { class: "happened" });
     this.coach = new Coach(this.analysis);
+    this.proofs = new ProofCard(app);
     this.values = new ValuesTable((action) => this.#tryAction(action));
     this.graph = h("div");
     this.slider = h("input", { type: "range", min: 0, max: 0, value: 0, "data-keeps-arrows": "", oninput: () => this.goTo(Number(this.slider.value)) });
@@ -65,6 +67,7 @@ export class StudyView {
       h("aside", { class: "panel" },
         this.gamesPlace,
         this.values.element,
+        this.proofs.element,
         this.coach.element,
         this.explorer.element,
         h("section", { class: "card" }, h("h2", {}, t("study.position")),
@@ -100,12 +103,13 @@ export class StudyView {
     };
   }
 
-  enter({ game, line, games, isRetry = false } = {}) {
+  enter({ game, line, games, proof, isRetry = false } = {}) {
     this.isShown = true;
     if (games) return this.#listGames(games);
     if (line) {
       this.gamesPlace.hidden = true;
       this.begin(line);
+      if (proof) this.proofs.take(line.game, proof);
       return isRetry ? this.retry() : undefined;
     }
     if (this.line && (!game || game.equals(this.line.game))) return this.#showCurrent();
@@ -153,6 +157,7 @@ export class StudyView {
     this.isShown = false;
     this.analysis.stop();
     this.coach.stop();
+    this.proofs.stop();
     this.board.skip();
   }
 
@@ -273,6 +278,7 @@ export class StudyView {
     this.#list();
     this.#draw();
     this.#analyse();
+    this.proofs.show(game);
   }
 
   #analyse() {

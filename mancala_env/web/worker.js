@@ -1,5 +1,5 @@
 /**
- * The worker for everything slow: agents, exact values, searches, the opening book. Its client is searches.js.
+ * The worker for everything slow: agents, exact values, searches, the opening book, proof files. Its client is searches.js.
  *
  * One task runs at a time. Between its slices the worker reads messages, so that a task can be cancelled.
  */
@@ -97,6 +97,12 @@ const TASKS = {
     const line = [];
     for (let now = game, action; !now.isOver && (action = book.action(now)) !== undefined; now = now.after(action)) line.push(`${"SN"[now.player]}${action + 1}`);
     return { values: book.values(game), line };
+  },
+
+  /** Check a proof file: what it proves, or what is wrong with it. */
+  proof: async (_engine, _game, { bytes }, signal, tell) => {
+    const { checkProof } = await import("./proof_walk.js");
+    return checkProof(bytes, { slice: SLICE, signal, onProgress: (progress) => tell(() => progress) });
   },
 };
 

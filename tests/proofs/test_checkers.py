@@ -1,42 +1,32 @@
 """The two checkers of proof files: the C program and the Python program, which share no code."""
 
-import importlib.util
 import random
 import re
 import shutil
 import subprocess
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import naive
 import pytest
+from proof_checks import (
+    DATA,
+    FORMAT_CHANGES,
+    FREE,
+    ROOT,
+    SMALL,
+    WORDS,
+    WRONG_POSITIONS,
+    accounts,
+    by_python,
+    damaged,
+    numbers_of,
+    options_of,
+    python_verdict,
+    set_position,
+)
 
-ROOT = Path(__file__).parents[2]
-DATA = Path(__file__).parent / "data"
 FILES = sorted(DATA.glob("*.proof"))
-SMALL = DATA / "ludii_leyla_gobale_somaliland.proof"
-WORDS = {
-    "direction": ("anticlockwise", "clockwise"),
-    "landing": ("uur", "pair", "weg"),
-    "captures_last": ("true", "false"),
-    "owns_on": ("opponent", "either"),
-    "ransoms_empty": ("true", "false"),
-    "round_end": ("mover_stuck", "either_stuck", "both_stuck"),
-    "opening": ("free", "rightmost", "eights"),
-}
-FREE = 2
-
-
-def loaded() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("proof_check", ROOT / "proofs" / "check.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-check = loaded()
 
 
 @pytest.fixture(scope="session")
@@ -60,13 +50,6 @@ def c_verdict(compiled: SimpleNamespace, content: bytes) -> str:
     assert done.returncode in (0, 1), done
     assert done.stdout.startswith(b"VALID" if done.returncode == 0 else b"INVALID"), done
     return done.stdout.decode("latin-1") if done.returncode == 0 else ""
-
-
-def python_verdict(content: bytes) -> str:
-    try:
-        return check.check(content)
-    except check.InvalidProof:
-        return ""
 
 
 def verdict(compiled: SimpleNamespace, content: bytes) -> str:
@@ -113,26 +96,6 @@ def test_changed_rules_are_refused(compiled: SimpleNamespace) -> None:
     assert changes == 14
 
 
-def damaged(content: bytes, draw: random.Random) -> bytes:
-    """Return the content with a letter changed, removed or repeated, or the rest reversed."""
-    head, _, body = content.partition(b"\n\n")
-    south, north = body.split(b"\n")[:2]
-    streams = [bytearray(south), bytearray(north)]
-    stream = streams[draw.randrange(2)]
-    place, kind = draw.randrange(len(stream)), draw.randrange(4)
-    if kind == 0:
-        stream[place] = ord("a") + (stream[place] - ord("a") + draw.randrange(1, 4)) % 6
-    elif kind == 1:
-        del stream[place]
-    elif kind == 2:
-        stream.insert(place, stream[place])
-    else:
-        stream[place:] = stream[place:][::-1]
-    for player, letters in zip(("south", "north"), streams, strict=True):
-        head = re.sub(rf"(claim {player} .* letters )\d+".encode(), rb"\g<1>%d" % len(letters), head)
-    return head + b"\n\n" + bytes(streams[0]) + b"\n" + bytes(streams[1]) + b"\n"
-
-
 def check_damaged(compiled: SimpleNamespace, path: Path, number: int) -> None:
     """Compare the verdicts on damaged files; an accepted one is another proof of the same claims."""
     draw, content = random.Random(path.stem), path.read_bytes()
@@ -173,116 +136,22 @@ def test_damaged_bytes_are_refused(compiled: SimpleNamespace) -> None:
             assert got == "" or "bounds" in got or got == valid, (place, kind, byte)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda content: content + b"\n",
-        lambda content: content[:-1],
-        lambda content: content + b"a",
-        lambda content: b"",
-        lambda content: content.replace(b"\n", b"\r\n"),
-        lambda content: content.replace(b"opening", b"players 2\nopening"),
-        lambda content: content.replace(b"row_width 6", b"row_width 06"),
-        lambda content: content.replace(b"row_width 6", b"row_width +6"),
-        lambda content: content.replace(b"row_width 6", b"row_width 6 "),
-        lambda content: content.replace(b"row_width 6", b"row_width 13"),
-        lambda content: content.replace(b"row_width 6", b"row_width 4294967302"),
-        lambda content: content.replace(b"cap 0", b"cap 1"),
-        lambda content: content.replace(b"leaf 8", b"leaf 256"),
-        lambda content: content.replace(b"letters 1608", b"letters 4294968904"),
-        lambda content: content.replace(b"claim south 12", b"claim south 49"),
-        lambda content: content.replace(b"claim south", b"claim north"),
-        lambda content: content.replace(b"proof-1", b"proof-2"),
-    ],
-)
+@pytest.mark.parametrize("change", FORMAT_CHANGES)
 def test_files_that_differ_from_the_format(compiled: SimpleNamespace, change) -> None:
     content = SMALL.read_bytes()
     assert change(content) != content
     assert verdict(compiled, change(content)) == ""
 
 
-def set_position(**changes: str) -> bytes:
-    """Return a file about a position of Layli Goobalay, in which South gets one seed more or nothing."""
-    lines = {
-        "seeds": "0 0 1 0 0 2 0 1 0 0 0 0",
-        "owners": "-" * 12,
-        "stores": "22 20",
-        "mover": "south",
-        "stall": "0",
-    }
-    claim = changes.pop("claim", "claim south 22 cap 0 leaf 0 letters 0")
-    lines |= changes
-    options = SMALL.read_text().split("position")[0].replace("captures_last false", "captures_last true")
-    options = options.replace("either_stuck", "mover_stuck").replace("rightmost", "free")
-    position = "".join(f"{key} {value}\n" for key, value in lines.items())
-    return f"{options}position set\n{position}{claim}\n\n\n".encode()
-
-
 def test_set_positions(compiled: SimpleNamespace) -> None:
     assert verdict(compiled, set_position()).startswith(
         "VALID south at least 22, north at least 0 of 46 seeds: bounds"
     )
-    for changes in (
-        {"seeds": "0 0 1 0 0 2 0 1 0 0 0"},
-        {"seeds": "0 0 1 0 0 2 0 1 0 0 0 0 0"},
-        {"seeds": "0 0 0 0 0 0 0 1 0 0 0 0"},
-        {"seeds": "0 0 1 0 0 2 0 256 0 0 0 0"},
-        {"owners": "-" * 11},
-        {"owners": "S" + "-" * 11},
-        {"owners": "S" + "-" * 10 + "N"},
-        {"owners": "s" + "-" * 11},
-        {"stores": "22 23"},
-        {"stores": "22"},
-        {"mover": "east"},
-        {"stall": "50"},
-        {"claim": "claim south 27 cap 0 leaf 20 letters 0"},
-        {"claim": "claim south 23 cap 0 leaf 0 letters 0"},
-    ):
+    for changes in WRONG_POSITIONS:
         assert verdict(compiled, set_position(**changes)) == "", changes
     assert verdict(
         compiled, set_position(owners="S" + "-" * 10 + "S", seeds="4 0 1 0 0 2 0 1 0 0 0 1", stores="20 19")
     )
-
-
-def options_of(rules: naive.Rules) -> SimpleNamespace:
-    return SimpleNamespace(
-        row_width=rules.width,
-        seeds_per_hole=rules.seeds,
-        direction="clockwise" if rules.clockwise else "anticlockwise",
-        landing=rules.landing,
-        captures_last=rules.captures_last,
-        owns_on=rules.weg_side,
-        ransoms_empty=rules.ransoms_empty,
-        round_end=rules.round_end,
-        opening=rules.opening,
-        total=2 * rules.width * rules.seeds,
-    )
-
-
-def numbers_of(options: SimpleNamespace) -> list[int]:
-    words = [str(getattr(options, key)).lower() for key in WORDS]
-    places = [WORDS[key].index(word) for key, word in zip(WORDS, words, strict=True)]
-    return [options.row_width, options.seeds_per_hole, *places]
-
-
-def accounts(game: naive.Game, prover: int, cap: int) -> tuple[list[int], list[int], int]:
-    """Return the seeds with levels, the owners and `got` of a position."""
-    owners = [FREE if owner == naive.NO_PLAYER else owner for owner in game.owner]
-    seeds = [n if owner == FREE else min(n, cap) for n, owner in zip(game.seeds, owners, strict=True)]
-    held = sum(n for n, owner in zip(game.seeds, owners, strict=True) if owner == prover)
-    return seeds, owners, game.stores[prover] + held
-
-
-def by_python(options, prover, cap, game, seeds, owners, got, hole):
-    """Play a turn with the Python checker; return the numbers that turns.c prints."""
-    walk = check.Walk(options, prover, 0, cap, 0, "")
-    free = check.board_of(n if owner == FREE else 0 for n, owner in zip(seeds, owners, strict=True))
-    levels = check.board_of(0 if owner == FREE else n for n, owner in zip(seeds, owners, strict=True))
-    bits = [sum(1 << h for h, owner in enumerate(owners) if owner == player) for player in (0, 1)]
-    key, got, is_over = walk.play((free, levels, *bits, game.player, game.stall), got, hole)
-    board = list((key[0] + key[1]).to_bytes(walk.size, "little"))
-    owners = [0 if key[2] >> h & 1 else 1 if key[3] >> h & 1 else FREE for h in range(walk.size)]
-    return [int(is_over), key[4], key[5], got, *board, *owners, *([] if is_over else walk.legal(key))]
 
 
 def compare_turns(compiled: SimpleNamespace, name: str, num_turns: int) -> None:

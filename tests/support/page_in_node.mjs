@@ -9,6 +9,7 @@ const texts = await at("texts.js");
 texts.useTexts(JSON.parse(read("texts/en.json")));
 const scene = await at("scene.js"), motion = await at("motion.js"), records = await at("record.js"), files = await at("ruleset_file.js");
 const { Engine, InvalidInput } = await at("engine.js"), { GameLine } = await at("game.js"), { Book } = await at("book.js");
+const proofs = await at("proof_walk.js"), proofFiles = await at("proof_file.js"), rules = await at("proof_rules.js");
 const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
 
 const ANSWERS = {
@@ -90,6 +91,23 @@ const ANSWERS = {
     const book = new Book(engine.newGame(name), JSON.parse(read("books.json"))[name]);
     return positions.map((text) => book.action(engine.fromText(text)) ?? null);
   },
+  async proof({ content }) {
+    const bytes = Uint8Array.from(Buffer.from(content, "base64")).buffer;
+    const found = await proofs.checkProof(bytes, { slice: Infinity });
+    return { ...found, ...(found.wrong === undefined && { position: proofFiles.proofGame(engine, proofFiles.readProof(bytes)).text }) };
+  },
+  /** Turns of proofs: the numbers that turns.c prints. */
+  proofTurns({ options, total, turns }) {
+    return turns.map(({ player, cap, mover, stall, got, seeds, owners, hole }) => {
+      const held = seeds.reduce((sum, level, at) => sum + (owners[at] === player ? level : 0), 0);
+      const one = new rules.Accounts({ options, total }, { player, cap }), { size, stride } = one;
+      one.begin({ seeds, owners: owners.map((owner) => "SN-"[owner]), stores: [got - held, got - held], mover, stall });
+      one.play(0, stride, hole);
+      const [cells, parts] = [[...one.rows.slice(stride, stride + size)], [...one.rows.slice(stride + size, 2 * stride)]];
+      const isOver = parts[rules.IS_OVER], owned = cells.map((cell) => (cell >> 8 ? (cell >> 8) - 1 : 2));
+      return [isOver, one.mover(stride), parts[rules.TURN] % 64, parts[rules.GOT], ...cells.map((cell) => cell & 255), ...owned, ...(isOver ? [] : one.legal(stride))];
+    });
+  },
   line({ text, rounds, actions }) {
     const line = new GameLine(engine.fromText(text), rounds ?? Infinity);
     actions.forEach((action) => line.play(action));
@@ -102,4 +120,6 @@ function gameOf(dials, text) {
 }
 
 const questions = JSON.parse(fs.readFileSync(0, "utf8"));
-process.stdout.write(JSON.stringify(questions.map(([what, options]) => ANSWERS[what](options))));
+const found = [];
+for (const [what, options] of questions) found.push(await ANSWERS[what](options));
+process.stdout.write(JSON.stringify(found));

@@ -162,3 +162,19 @@ test("the book has values and a line, where the ruleset has a book", async () =>
     assert.deepEqual((await ask("book", text, {}, dials)).result, { values: {}, line: [] });
   assert.match((await answer(((id) => (self.hear({ id, task: "values", options: {}, position: { dials: engine.ruleset("leyla").dials, text: "leyla 1" } }), id))(++lastId))).error, /./);
 });
+
+test("a proof is checked, and a long check can be cancelled", async () => {
+  const check = (content) => { self.hear({ id: ++lastId, task: "proof", options: { bytes: bytesOf(Buffer.from(content)) } }); return lastId; };
+  const content = read("proofs/ludii_leyla_gobale_somaliland.proof").toString(), id = check(content);
+  const { result } = await answer(id);
+  assert.deepEqual(result, { counts: [12, 36], total: 48, positions: 3277, seconds: result.seconds });
+  const shares = posted.filter((message) => message.id === id && message.progress).map(({ progress }) => progress.share);
+  assert.deepEqual(shares, [...shares].sort((one, other) => one - other));
+  assert.match((await answer(check(content.replace("south 12", "south 13")))).result.wrong, /South gets 13 seeds/);
+  assert.match((await answer(check("none"))).result.wrong, /line 1 .*none/);
+  // Without letters, a search of all positions is left.
+  const endless = check(content.replace(/leaf 8 letters [0-9]+/g, "leaf 255 letters 0").replace(/\n\n[^]*/, "\n\n\n\n"));
+  await soon(200);
+  self.hear({ id: endless, cancel: true });
+  assert.equal((await answer(endless)).result, null);
+});
