@@ -43,7 +43,7 @@ class App {
     document.getElementById("app").append(
       h("a", { class: "skip", href: "#main", onclick: (event) => { event.preventDefault(); this.main.focus(); } }, t("app.skip")),
       h("header", {},
-        h("a", { class: "name", href: "#play" }, h("img", { src: "icon.svg", alt: "", width: 34, height: 34 }), h("span", {}, t("app.name"))),
+        h("a", { class: "name", href: "#play", "aria-label": t("app.name") }, h("img", { src: "icon.svg", alt: "", width: 34, height: 34 }), h("span", {}, t("app.name"))),
         h("nav", { "aria-label": t("nav.label") }, Object.values(this.links)),
         h("button", { class: "quiet", type: "button", onclick: () => this.#settingsDialog() }, t("settings.open")),
         h("button", { class: "quiet wide-only", type: "button", onclick: () => this.showKeys() }, t("keys.open"))),
