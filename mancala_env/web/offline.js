@@ -9,9 +9,9 @@ const FILES = [
   "film.js", "game.js", "game_analysis.js", "graph.js", "icon-192.png", "icon-512.png", "icon-maskable-512.png",
   "icon.svg", "index.html", "keys.js", "learn.js", "left_game.js", "lessons.json", "mancala.json", "mancala.wasm",
   "manifest.webmanifest", "measures.js", "motion.js", "networks.js", "networks/list.json", "new_game_form.js",
-  "palette.css", "play.js", "play_status.js", "playback.js", "puzzle_proof.js", "puzzle_set.js", "puzzles.js", "record.js",
+  "palette.css", "place.js", "play.js", "play_layout.js", "play_status.js", "playback.js", "puzzle_proof.js", "puzzle_set.js", "puzzles.js", "record.js",
   "record_row.js", "report.js", "report_card.js", "ruleset_file.js", "rulesets.js", "saved_games.js", "scene.js",
-  "searches.js", "served.js", "set_up.js", "share.js", "start_cards.js", "study.js", "style.css", "texts.js",
+  "searches.js", "served.js", "set_up.js", "share.js", "sounds.js", "start_cards.js", "study.js", "style.css", "texts.js",
   "texts/am.json", "texts/en.json", "texts/so.json", "toasts.js", "turn_words.js", "turns_list.js", "values.js",
   "values_table.js", "worker.js",
 ];

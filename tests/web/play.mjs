@@ -462,13 +462,13 @@ test("the user's side is below, unless the user does not want it", () => {
 
 test("the form and the link to the rules follow the game", () => {
   const view = opened({ game: engine.newGame("gabata_i") });
-  assert.ok(view.docs.getAttribute("href").endsWith("/rulesets/gabata_i.html"));
-  assert.equal(view.docs.textContent, t("play.rules", { title: view.line.ruleset.title }));
+  assert.ok(view.place.link.getAttribute("href").endsWith("/rulesets/gabata_i.html"));
+  assert.equal(view.place.link.textContent, t("play.rules", { title: view.line.ruleset.title }));
   assert.ok(view.form.words.textContent.startsWith(`${view.line.ruleset.title} · `));
   view.newGame();
   assert.equal(view.line.ruleset.name, "gabata_i");
   view.enter({ game: engine.newGame(engine.ownRuleset({ name: "mine", row_width: 3 })) });
-  assert.ok(view.docs.getAttribute("href").endsWith("/reference/rules.html"));
+  assert.ok(view.place.link.getAttribute("href").endsWith("/reference/rules.html"));
   view.newGame();
   assert.equal(view.line.ruleset.rowWidth, 3);
 });
