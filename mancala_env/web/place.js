@@ -11,7 +11,7 @@ function gameOf({ name, dials }) {
   return { uur: "layli", pair: "leyla", weg: "gabata" }[dials.landing];
 }
 
-/** A folded card about the game, with its texture. It is hidden for custom rules. */
+/** A folded card about the game, with its board. It is hidden for custom rules. */
 export class Place {
   constructor() {
     /** The link to the page of the rules. */
@@ -30,7 +30,7 @@ export class Place {
     const game = gameOf(ruleset), { landing, owns_on: side } = ruleset.dials;
     const facts = { names: t(`place.${game}.names`), about: t(`place.${game}.about`), region: ruleset.region, captured: t(`place.captured.${landing}.${side}`), source: ruleset.source };
     this.title.textContent = t("place.title", { title: ruleset.title });
-    this.element.dataset.landing = landing;
+    this.facts.style.setProperty("--holes", String(ruleset.rowWidth));
     this.facts.replaceChildren(...Object.entries(facts).flatMap(([name, text]) => [h("dt", {}, t(`place.${name}`)), h("dd", {}, text)]));
   }
 }

@@ -1151,3 +1151,42 @@ test("the opening book grades the first turns of a game before the solver is ask
   assert.equal(chips[0], `S1 −${lost}`);
   assert.ok(grades("values").every(({ game }) => game.text !== line.first.text));
 });
+
+test("every ruleset of the catalogue has its names, place, captures and source beside the board", () => {
+  const view = opened({ game: engine.newGame("leyla") });
+  const shown = () => view.place.facts.all().filter(({ name }) => name === "dd").map(({ textContent }) => textContent);
+  for (const ruleset of engine.rulesets) {
+    view.enter({ game: engine.newGame(ruleset) });
+    const [names, about, region, captured, source] = shown();
+    assert.deepEqual([region, source, view.place.element.hidden], [ruleset.region, ruleset.source, false]);
+    const game = { uur: /Goobalay|Gobale/, pair: /Leyla/, weg: /Gabata/ }[ruleset.dials.landing];
+    assert.match(names, game);
+    assert.ok(about);
+    assert.match(captured, { uur: /^Uur/, pair: /hole opposite/, weg: /^Weg/ }[ruleset.dials.landing]);
+    assert.equal(captured.includes("either side"), ruleset.dials.owns_on === "either");
+  }
+  view.enter({ game: engine.newGame(engine.ownRuleset({ name: "mine", row_width: 3 })) });
+  assert.equal(view.place.element.hidden, true);
+});
+
+test("seeds sound only while sounds are on and the user has pressed something", async () => {
+  const { sound, useSounds } = await at("sounds.js");
+  const played = [], node = (more = {}) => ({ connect: (to) => to, ...more });
+  const value = () => ({ setValueAtTime() {}, exponentialRampToValueAtTime() {} });
+  globalThis.AudioContext = class {
+    currentTime = 1;
+    destination = node();
+    createOscillator() { return node({ frequency: value(), start: (when) => played.push(when), stop() {} }); }
+    createGain() { return node({ gain: value() }); }
+  };
+  const activation = { hasBeenActive: false };
+  Object.defineProperty(navigator, "userActivation", { value: activation, configurable: true });
+  const sounds = () => { for (const kind of ["drop", "next", "store"]) sound(kind); return played.length; };
+  assert.equal(sounds(), 0);
+  useSounds(true);
+  assert.equal(sounds(), 0);
+  activation.hasBeenActive = true;
+  assert.equal(sounds(), 2); // a change of the player has no sound
+  useSounds(false);
+  assert.equal(sounds(), 2);
+});
