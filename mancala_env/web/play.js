@@ -11,7 +11,7 @@ import { endsOf, positionInWords, timelineOf } from "./motion.js";
 import { NewGameForm } from "./new_game_form.js";
 import { Place } from "./place.js";
 import { playLayout } from "./play_layout.js";
-import { isLost, statusText } from "./play_status.js";
+import { isLost, nextRoundText, statusText } from "./play_status.js";
 import { Playback } from "./playback.js";
 import { readRecord } from "./record.js";
 import { gameRecord } from "./record_row.js";
@@ -311,7 +311,7 @@ export class PlayView {
     this.startCards.show(line.turns.length > 0);
     this.goOnButton.hidden = !this.#isPaused;
     this.playback.draw();
-    this.happened.textContent = line.lastTurn ? happened(line.lastTurn) : "";
+    this.happened.textContent = [line.lastTurn && happened(line.lastTurn), this.#isPaused && nextRoundText(line.game)].filter(Boolean).join(" ");
     this.advice.draw();
     this.status.textContent = this.#statusText;
     this.root.classList.toggle("over", line.isOver);

@@ -1152,6 +1152,24 @@ test("the opening book grades the first turns of a game before the solver is ask
   assert.ok(grades("values").every(({ game }) => game.text !== line.first.text));
 });
 
+test("between rounds, the line under the board says who has won holes, owes seeds or keeps some", () => {
+  const view = opened();
+  const ends = {
+    "gabata_i 0,0,0,1,4s,0/0,0,0,0,0,0 26-17 S": "Round 2 begins: South has won N1, N2.",
+    "leyla 0,0,0,0,1,0/0,0,0,0,0,0 33-14 S": "Round 2 begins: South keeps 16 seeds in store; North owes 2 seeds.",
+    "layli_goobalay 0,0,0,0,1,0/0,0,0,0,0,0 31-16 S": "Round 2 begins: South keeps 16 seeds in store.",
+  };
+  for (const [text, wanted] of Object.entries(ends)) {
+    const start = engine.fromText(text);
+    view.begin(new GameLine(start, MATCH), ["you", "you"]);
+    view.sow(start.legal[0]);
+    view.refresh();
+    assert.ok(view.happened.textContent.endsWith(` ${wanted}`), view.happened.textContent);
+  }
+  view.goOn();
+  assert.doesNotMatch(view.happened.textContent, /Round 2/);
+});
+
 test("every ruleset of the catalogue has its names, place, captures and source beside the board", () => {
   const view = opened({ game: engine.newGame("leyla") });
   const shown = () => view.place.facts.all().filter(({ name }) => name === "dd").map(({ textContent }) => textContent);

@@ -77,7 +77,7 @@ def views(page: Page) -> Iterator[str]:
 def faults(page: Page, view: str) -> list[str]:
     """Return what is wrong with a view at the size of the window."""
     page.evaluate("scrollTo(0, 0)")
-    page.evaluate("() => new Promise(requestAnimationFrame)")
+    page.wait_for_function("() => true", polling="raf")
     found = page.evaluate(CUT, NEEDED[view]) + page.evaluate(HIDDEN, AT_ONCE.get(view, ()))
     width, room = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     if width > room:
