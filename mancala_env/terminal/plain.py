@@ -22,7 +22,16 @@ HELP = (
     "play.",
     "save FILE: append the game to a file of game records. help: show this text. quit: stop.",
 )
-_SHORT = {"b": "board", "w": "where", "p": "where", "u": "undo", "h": "hint", "v": "values", "?": "help", "q": "quit"}
+_SHORT = {
+    "b": "board",
+    "w": "where",
+    "p": "where",
+    "u": "undo",
+    "h": "hint",
+    "v": "values",
+    "?": "help",
+    "q": "quit",
+}
 
 
 class PlainPlay:

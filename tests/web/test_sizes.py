@@ -57,7 +57,8 @@ CUT = """(selectors) => selectors.flatMap((selector) => {
     }).map((part) => `${selector} is cut at the side: ${part.textContent}`);
 })"""
 HIDDEN = """(selectors) => selectors.filter((selector) => {
-    const part = document.querySelector(selector), { left, top, bottom, width } = part.getBoundingClientRect();
+    const part = document.querySelector(selector);
+    const { left, top, bottom, width } = part.getBoundingClientRect();
     const seen = document.elementFromPoint(left + width / 2, bottom - 3);
     return top < -0.5 || bottom > innerHeight + 0.5 || !(seen && part.contains(seen));
 }).map((selector) => `${selector} needs scrolling`)"""
