@@ -78,8 +78,11 @@ def views(page: Page) -> Iterator[str]:
 def faults(page: Page, view: str) -> list[str]:
     """Return what is wrong with a view at the size of the window."""
     page.evaluate("scrollTo(0, 0)")
-    page.wait_for_function("() => true", polling="raf")
-    found = page.evaluate(CUT, NEEDED[view]) + page.evaluate(HIDDEN, AT_ONCE.get(view, ()))
+    for _ in range(20):  # a slow machine needs time to turn the board
+        page.wait_for_timeout(50)
+        found = page.evaluate(CUT, NEEDED[view]) + page.evaluate(HIDDEN, AT_ONCE.get(view, ()))
+        if not found:
+            break
     width, room = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     if width > room:
         found.append(f"the page is {width} pixels wide")
