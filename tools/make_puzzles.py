@@ -34,7 +34,7 @@ LEAST_PUZZLES = 210
 MOST_NODES = 150_000
 """Most nodes of the solver for the values of one puzzle."""
 AGENTS = ("greedy", "minimax:2", "minimax:4", "trained")
-"""The agents that try each puzzle."""
+"""The agents that try each puzzle; ``trained`` only where it is bundled."""
 SEARCH_DEPTHS = {"greedy": 1, "minimax:2": 2, "minimax:4": 4}
 """Depth of minimax that chooses like an agent, ties included."""
 MAX_LOOKAHEAD = 8
@@ -154,10 +154,15 @@ def lookaheads(ruleset: Ruleset, games: np.ndarray, best: np.ndarray) -> np.ndar
     return found
 
 
+def agents_of(ruleset: Ruleset) -> tuple[str, ...]:
+    """Return the agents that try the puzzles of a ruleset."""
+    return AGENTS if ruleset.name in rulesets_with("policy") else AGENTS[:-1]
+
+
 def failing_agents(ruleset: Ruleset, games: np.ndarray, best: np.ndarray) -> np.ndarray:
     """Return int64 `[N]`, the bits of the agents that choose the best action with a chance below one half."""
     failing = np.zeros(len(games), np.int64)
-    for bit, spec in enumerate(AGENTS):
+    for bit, spec in enumerate(agents_of(ruleset)):
         if spec in SEARCH_DEPTHS:
             chances = _chances(searched(ruleset, games, SEARCH_DEPTHS[spec]), best)
         else:
@@ -230,24 +235,24 @@ def read(ruleset: Ruleset) -> list[Puzzle]:
     return [Puzzle(*row) for row in json.loads(file_of(ruleset).read_text(encoding="utf-8"))["puzzles"]]
 
 
-def text_of(puzzles: Sequence[Puzzle]) -> str:
+def text_of(ruleset: Ruleset, puzzles: Sequence[Puzzle]) -> str:
     """Return the content of the file of a ruleset."""
     rows = ",\n".join(json.dumps(astuple(puzzle), separators=(",", ":")) for puzzle in puzzles)
-    return f'{{"agents":{json.dumps(AGENTS)},"puzzles":[\n{rows}\n]}}\n'
+    return f'{{"agents":{json.dumps(agents_of(ruleset))},"puzzles":[\n{rows}\n]}}\n'
 
 
 @in_one_line("make_puzzles", "the file of the current ruleset is unchanged")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the puzzles of the given rulesets and return the exit status."""
     parser = Parser(prog="python -m tools.make_puzzles", description=__doc__)
-    parser.add_argument("rulesets", nargs="*", help="names of rulesets; by default all with a trained agent")
+    parser.add_argument("rulesets", nargs="*", help="names of rulesets; by default all with solved positions")
     parser.add_argument("--per_grade", type=int, default=80, help="most puzzles of each grade (80)")
     parser.add_argument("--grade", action="store_true", help="only grade the bundled puzzles again")
     options = parser.parse_args(arguments)
     FOLDER.mkdir(exist_ok=True)
-    for ruleset in [lookup(name) for name in options.rulesets or rulesets_with("policy")]:
+    for ruleset in [lookup(name) for name in options.rulesets or rulesets_with("positions")]:
         puzzles = grade_again(ruleset) if options.grade else make(ruleset, options.per_grade)
-        file_of(ruleset).write_text(text_of(puzzles), encoding="utf-8")
+        file_of(ruleset).write_text(text_of(ruleset, puzzles), encoding="utf-8")
         per_grade = np.bincount([puzzle.grade for puzzle in puzzles], minlength=GRADES + 1)[1:]
         print(f"{ruleset.name}: {len(puzzles)} puzzles, by grade {per_grade.tolist()}", flush=True)
     return 0

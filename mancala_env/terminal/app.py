@@ -59,8 +59,8 @@ class PlayApp(App[None]):
     BINDINGS: ClassVar = [
         Binding("h", "hint", "Hint"),
         Binding("v", "values", "Values"),
-        Binding("u", "undo", "Undo"),
-        Binding("space", "pause", "Stop"),
+        Binding("u", "undo", "Take back"),
+        Binding("space", "pause", "Pause"),
         Binding("w", "save", "Save"),
         Binding("question_mark", "help", "Help", key_display="?"),
         Binding("q", "quit", "Quit"),
@@ -73,6 +73,7 @@ class PlayApp(App[None]):
         Binding("minus", "sow_or_pace(10, 0.5)", "Slower", show=False),
         Binding("equals_sign", "sow_or_pace(11, 2)", "Faster", show=False),
         Binding("enter", "go_on", "Sow", show=False),
+        Binding("g", "next_round", "Next round", show=False),
         Binding("left,up,shift+tab", "cursor(-1)", "Back", show=False),
         Binding("right,down,tab", "cursor(1)", "On", show=False),
         Binding("escape", "skip", "Skip", show=False),
@@ -386,6 +387,11 @@ class PlayApp(App[None]):
             self._go_on()
         else:
             self.action_skip()
+
+    def action_next_round(self) -> None:
+        """Begin the next round, if a round is over."""
+        if self.stage == "round":
+            self._go_on()
 
     def action_skip(self) -> None:
         """Skip to the end of the turn."""

@@ -156,7 +156,7 @@ class InteractiveGame:
 def end_in_words(step: records.Step) -> str:
     """Return the result of the round that a turn ended."""
     south, north = step.after.counts
-    return f"Round {step.after.round} ends: South {south}, North {north}."
+    return f"Round {step.after.round} is over: South {south}, North {north}."
 
 
 def undone_in_words(count: int) -> str:

@@ -17,12 +17,21 @@ from mancala_env.terminal.hints import Analyst
 
 HELP = (
     "A number or a turn, such as 3 or S3: sow that hole.",
-    "board: draw the board. where: describe the board in words.",
+    "board: draw the board. where, or p: describe the board in words.",
     "undo: take your last turn back. hint: suggest a turn. values: your final lead after each turn with best "
     "play.",
     "save FILE: append the game to a file of game records. help: show this text. quit: stop.",
 )
-_SHORT = {"b": "board", "w": "where", "u": "undo", "h": "hint", "v": "values", "?": "help", "q": "quit"}
+_SHORT = {
+    "b": "board",
+    "w": "where",
+    "p": "where",
+    "u": "undo",
+    "h": "hint",
+    "v": "values",
+    "?": "help",
+    "q": "quit",
+}
 
 
 class PlainPlay:

@@ -31,10 +31,11 @@ HELP = """\
 [b]v[/b]        values: where each turn leads with best play, as your lead in
          seeds at the end of the round; ★ is the best
 [b]Space[/b]    pause or resume the seeds; [b].[/b] moves one seed
-[b]Enter[/b]    skip to the end of the turn; begin the next round
+[b]Esc[/b]      skip to the end of the turn
+[b]g[/b]        begin the next round, as Enter does
 [b]+ _[/b]      faster, slower
 [b]w[/b]        write the game into a file of records
-[b]t[/b]        light or dark
+[b]c[/b]        light or dark
 [b]q[/b]        quit
 
 ▼ and double lines are South's, ▲ and heavy lines North's. A hole in

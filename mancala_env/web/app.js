@@ -9,6 +9,7 @@ import { PlayView } from "./play.js";
 import { PuzzlesView } from "./puzzles.js";
 import { Served } from "./served.js";
 import { lineOf } from "./share.js";
+import { useSounds } from "./sounds.js";
 import { StudyView } from "./study.js";
 import { LANGUAGES, loadTexts, t } from "./texts.js";
 import { Toasts } from "./toasts.js";
@@ -19,7 +20,7 @@ const VIEWS = { play: PlayView, study: StudyView, puzzles: PuzzlesView, learn: L
 
 class App {
   /** The user's settings, saved in this browser. */
-  settings = { theme: "auto", speed: null, keys: true, language: null, ...kept.read("settings", {}) };
+  settings = { theme: "auto", speed: null, keys: true, sounds: false, language: null, ...kept.read("settings", {}) };
   /** Value networks that the user opened, by name: {name, bytes}. */
   networks = new Map();
   #views = {};
@@ -43,7 +44,7 @@ class App {
     document.getElementById("app").append(
       h("a", { class: "skip", href: "#main", onclick: (event) => { event.preventDefault(); this.main.focus(); } }, t("app.skip")),
       h("header", {},
-        h("a", { class: "name", href: "#play" }, h("img", { src: "icon.svg", alt: "", width: 34, height: 34 }), h("span", {}, t("app.name"))),
+        h("a", { class: "name", href: "#play", "aria-label": t("app.name") }, h("img", { src: "icon.svg", alt: "", width: 34, height: 34 }), h("span", {}, t("app.name"))),
         h("nav", { "aria-label": t("nav.label") }, Object.values(this.links)),
         h("button", { class: "quiet", type: "button", onclick: () => this.#settingsDialog() }, t("settings.open")),
         h("button", { class: "quiet wide-only", type: "button", onclick: () => this.showKeys() }, t("keys.open"))),
@@ -55,7 +56,7 @@ class App {
     if (served) served.onReturn = () => this.tell(t("served.back"));
     // Load Study now: without a service worker, its modules cannot be loaded after the server has stopped.
     if (served && !navigator.serviceWorker) this.#views.study = new StudyView(this);
-    this.#applyTheme();
+    this.#applySettings();
     addEventListener("hashchange", () => {
       kept.carry();
       this.#follow();
@@ -75,7 +76,7 @@ class App {
   set(name, value) {
     this.settings[name] = value;
     kept.write("settings", this.settings);
-    this.#applyTheme();
+    this.#applySettings();
   }
 
   /** Announce a text to screen readers. */
@@ -181,8 +182,9 @@ class App {
     }
   }
 
-  #applyTheme() {
-    const { theme } = this.settings;
+  #applySettings() {
+    const { theme, sounds } = this.settings;
+    useSounds(sounds);
     if (theme === "auto") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme;
   }
@@ -220,7 +222,10 @@ class App {
   #settingsDialog() {
     const { settings } = this;
     const choice = (name, values) => field(t(`settings.${name}`), select(values.map((value) => [value, t(`settings.${name}.${value}`)]), settings[name] ?? values[0], (value) => this.set(name, value)));
-    const keys = h("input", { type: "checkbox", checked: settings.keys, onchange: () => this.set("keys", keys.checked) });
+    const check = (name) => {
+      const box = h("input", { type: "checkbox", checked: settings[name], onchange: () => this.set(name, box.checked) });
+      return h("label", { class: "check" }, box, t(`settings.${name}`));
+    };
     const speed = select(Object.keys(SPEEDS).map((value) => [value, t(`settings.speed.${value}`)]), settings.speed ?? (this.speed[0] ? "normal" : "off"), (value) => this.set("speed", value));
     const language = select(this.languages.map((name) => [name, LANGUAGES[name]]), document.documentElement.lang, (name) => {
       this.set("language", name);
@@ -230,7 +235,7 @@ class App {
       field(t("settings.speed"), speed),
       choice("theme", ["auto", "light", "dark"]),
       this.languages.length > 1 && field(t("settings.language"), language),
-      h("label", { class: "check" }, keys, t("settings.keys")));
+      check("keys"), check("sounds"));
   }
 
   #dialog(title, ...content) {

@@ -9,6 +9,7 @@ import { Film } from "./film.js";
 import { measures as m } from "./measures.js";
 import { caption, placeName, seedsText, steps } from "./motion.js";
 import { describe, handShapes, Layout, ownedWord, playerName, isEstimate, statusOf, turnName, UprightLayout } from "./scene.js";
+import { sound } from "./sounds.js";
 import { t } from "./texts.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -140,6 +141,7 @@ export class BoardView {
       this.#labelButtons();
       const film = new Film(steps(before, timeline, speed[0]), speed, (step, seconds, isJump) => {
         this.#step(step, timeline, isStill ? 0 : seconds, isJump);
+        if (!isJump) sound(step.event.kind);
         this.onFilm();
       }, start);
       this.#moving = film;

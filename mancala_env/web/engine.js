@@ -81,8 +81,15 @@ export class Engine {
   /** @param {string} name  A ruleset of the catalogue. @returns {Ruleset} */
   ruleset(name) {
     const found = this.rulesets.find((ruleset) => ruleset.name === name);
-    if (!found) throw new InvalidInput(`unknown ruleset "${name}"; all rulesets: ${this.rulesets.map((r) => r.name).join(", ")}`);
+    if (!found) throw new InvalidInput(`unknown ruleset "${name}"${this.#similar(name)}`);
     return found;
+  }
+
+  /** A question that suggests the ruleset whose name begins like an unknown one; "" if none does. */
+  #similar(name) {
+    const begins = (length) => this.rulesets.find((ruleset) => name.length >= length && ruleset.name.startsWith(name.slice(0, length)));
+    const found = begins(name.length) ?? begins(5) ?? begins(3);
+    return found && name.length >= 3 ? `; did you mean "${found.name}"?` : "";
   }
 
   /** Return a custom ruleset. Rule options that are not given are those of Layli Goobalay with single rounds.

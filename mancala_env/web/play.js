@@ -4,16 +4,17 @@ import { Advice } from "./advice.js";
 import { askAgent, recordName } from "./agents.js";
 import { BoardView } from "./board.js";
 import { happened } from "./coach.js";
-import { showDocs } from "./docs_link.js";
 import { h } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
 import { LeftGame } from "./left_game.js";
 import { endsOf, positionInWords, timelineOf } from "./motion.js";
 import { NewGameForm } from "./new_game_form.js";
-import { isLost, statusText } from "./play_status.js";
+import { Place } from "./place.js";
+import { playLayout } from "./play_layout.js";
+import { isLost, nextRoundText, statusText } from "./play_status.js";
 import { Playback } from "./playback.js";
 import { readRecord } from "./record.js";
-import { gameRecord, recordRow } from "./record_row.js";
+import { gameRecord } from "./record_row.js";
 import { SavedGames } from "./saved_games.js";
 import { playerName, statusOf } from "./scene.js";
 import { isAbort, Searches } from "./searches.js";
@@ -49,36 +50,14 @@ export class PlayView {
       this.board.focus();
     });
     this.newGamePlace = h("details", {}, h("summary", {}, t("play.new_game"), this.form.words), this.form.element);
-    this.docs = h("a");
     const place = h("div");
     this.status = h("p", { class: "status" });
     this.happened = h("p", { class: "happened" });
     this.advice = new Advice(this);
     this.turns = h("ol", { class: "turns", "aria-label": t("play.turns") });
-    const button = (name, act, kind = "") => h("button", { type: "button", class: kind, onclick: act, "data-does": name }, t(`play.${name}`));
-    this.goOnButton = button("go_on", () => this.goOn(), "main");
-    this.studyButton = button("study", () => this.study());
-    this.root = h("div", { class: "view play" },
-      h("h1", { class: "unseen" }, t("nav.play")),
-      this.startCards.element,
-      h("section", { class: "table", "aria-label": t("board.label") },
-        place,
-        this.status,
-        this.happened,
-        h("div", { class: "row actions" },
-          this.goOnButton,
-          button("take_back", () => this.takeBack()),
-          button("hint", () => this.hint()),
-          this.advice.valuesButton,
-          button("resign", () => this.resign()),
-          this.studyButton),
-        this.advice.element),
-      h("aside", { class: "panel" },
-        h("section", { class: "card" }, h("h2", {}, t("play.turns")), this.turns),
-        h("section", { class: "card new-game" },
-          this.newGamePlace,
-          h("p", { class: "docs" }, this.docs)),
-        h("section", { class: "card" }, h("h2", {}, t("play.record")), recordRow(this, (name) => this.#resume(name)))));
+    this.place = new Place();
+    this.root = playLayout(this, { place, resume: (name) => this.#resume(name) });
+    this.goOnButton = this.root.querySelector("[data-does=go_on]");
     this.board = new BoardView(place, { onHole: (hole) => this.press(hole) });
     this.playback = new Playback(app, this.board, { turn: () => this.line?.lastTurn, done: () => this.isShown && this.refresh() });
     this.happened.after(this.playback.element);
@@ -98,6 +77,7 @@ export class PlayView {
       step_back: () => this.playback.step(-1),
       step_on: () => this.playback.step(1),
       new_game: () => this.newGame(),
+      study: () => this.study(),
     };
   }
 
@@ -152,7 +132,7 @@ export class PlayView {
     this.players = players;
     this.form.follow(line.ruleset);
     this.board.turn(this.form.isTurned(players));
-    showDocs(this.docs, this.app.engine, line.ruleset);
+    this.place.show(this.app.engine, line.ruleset);
     this.#isPaused = false;
     this.turns.replaceChildren();
     this.#saveAndList(false);
@@ -331,7 +311,7 @@ export class PlayView {
     this.startCards.show(line.turns.length > 0);
     this.goOnButton.hidden = !this.#isPaused;
     this.playback.draw();
-    this.happened.textContent = line.lastTurn ? happened(line.lastTurn) : "";
+    this.happened.textContent = [line.lastTurn && happened(line.lastTurn), this.#isPaused && nextRoundText(line.game)].filter(Boolean).join(" ");
     this.advice.draw();
     this.status.textContent = this.#statusText;
     this.root.classList.toggle("over", line.isOver);

@@ -1,6 +1,7 @@
 /** The status line of Play: whose turn it is, what an agent does, or how the game has ended. */
 
 import { agentName } from "./agents.js";
+import { placeName, seedsText } from "./motion.js";
 import { playerName, statusOf } from "./scene.js";
 import { t } from "./texts.js";
 
@@ -23,6 +24,20 @@ export function statusText(line, players, { isPaused, isUnanswered }) {
   const player = playerName(game.player), mover = players[game.player];
   if (mover === "you") return t(players[1 - game.player] === "you" ? "play.to_move" : "play.your_turn", { player });
   return t(isUnanswered ? "play.no_answer" : "play.thinking", { agent: agentName(mover), player });
+}
+
+/** What the next round begins with: won holes, debts and stores; "" if nothing of these. @param {import("./engine.js").Game} game  Its start. */
+export function nextRoundText({ ruleset, territory, debts, stores, round }) {
+  const facts = [0, 1].flatMap((who) => {
+    const player = playerName(who);
+    const holes = territory.flatMap((owner, hole) => (owner === who && Math.floor(hole / ruleset.rowWidth) !== who ? placeName(ruleset, hole) : []));
+    return [
+      holes.length && t("next.holes", { player, holes: holes.join(", ") }),
+      debts[who] && t("next.debt", { player, seeds: seedsText(debts[who]) }),
+      stores[who] && t("next.store", { player, seeds: seedsText(stores[who]) }),
+    ].filter(Boolean);
+  });
+  return facts.length ? t("next.round", { round, facts: facts.join("; ") }) : "";
 }
 
 /** Whether the user has lost against an agent. */

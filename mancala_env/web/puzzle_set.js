@@ -6,6 +6,8 @@ import { kept } from "./dom.js";
 export const RULESETS = [
   "layli_goobalay", "leyla_gobale_ii", "layli_goobalay_8", "layli_goobalay_long", "leyla",
   "gabata_i", "gabata_five_holes", "gabata_seven_holes", "gabata_3",
+  "ludii_leyla", "ludii_leyla_gobale_somaliland", "ludii_leyla_gobale_gabradarre",
+  "ludii_gabata_i", "ludii_gabata_five_holes", "ludii_gabata_seven_holes",
 ];
 /** The grades, from easy to hardest. */
 export const GRADES = [1, 2, 3, 4];

@@ -48,7 +48,7 @@ export class PuzzlesView {
         h("div", { class: "card question" }, this.title, this.task),
         h("div", { class: "card" },
           this.told,
-          h("div", { class: "row" },
+          h("div", { class: "row answers" },
             button("next", () => this.next(), "main"), button("again", () => this.#show()), button("solution", () => this.solve()),
             button("why", () => this.why()), button("check", () => this.check()), button("study", () => this.study())),
           this.line, this.proved, this.about),

@@ -212,14 +212,15 @@ export class UprightLayout extends Layout {
  */
 export function describe(layout, state, { legal = [], last = [], values = {}, arrows = [], hand = null, caption = null, withSeeds = true } = {}) {
   const { ruleset } = layout;
-  const title = t("scene.title", { title: ruleset.title, round: state.round });
+  const title = t("scene.title", { title: ruleset.title, round: state.round }), titleRoom = layout.width - 2 * m.margin;
+  const isLong = layout instanceof UprightLayout && shortened(title, titleRoom, m.title) !== title;
   const shapes = [
     box(0, 0, layout.width, layout.height, 0, { fill: "paper" }),
     layout.board,
   ];
   for (const player of [NORTH, SOUTH]) shapes.push(...tray(layout, player));
   for (let hole = 0; hole < ruleset.numHoles; hole++) shapes.push(...layout.strip(hole, state.territory[hole]));
-  const written = shortened(title, layout.width - 2 * m.margin, m.title);
+  const written = shortened(isLong ? ruleset.title : title, titleRoom, m.title);
   shapes.push(words(m.margin + 4, 32, written, m.title, "ink", { anchor: "start", bold: true, name: "title" }));
   if (withSeeds) for (const player of [NORTH, SOUTH]) shapes.push(...store(layout, player, state.stores[player]));
   for (let hole = 0; hole < ruleset.numHoles; hole++) {

@@ -11,13 +11,14 @@ export function useTexts(inEnglish, inOther = {}) {
   chosen = inOther;
 }
 
-/** Load all languages; returns the language in use and those that have a translation. */
+/** Load all languages; returns the language in use and those that are complete. */
 export async function loadTexts(wanted) {
   const files = await Promise.all(
     Object.keys(LANGUAGES).map(async (language) => [language, await (await fetch(new URL(`texts/${language}.json`, import.meta.url))).json()]),
   );
   const texts = Object.fromEntries(files);
-  const languages = Object.keys(texts).filter((language) => Object.values(texts[language]).some((text) => text));
+  const keys = Object.keys(texts.en);
+  const languages = Object.keys(texts).filter((language) => keys.every((key) => texts[language][key]));
   const language = languages.includes(wanted) ? wanted : "en";
   useTexts(texts.en, texts[language]);
   return { language, languages };

@@ -1,7 +1,9 @@
 """The Textual program: snapshots of its screens, and games played by keys and mouse."""
 
+import re
 import threading
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -17,8 +19,10 @@ from mancala_env.games import records
 from mancala_env.terminal.app import Help, PlayApp
 from mancala_env.terminal.board_drawing import BoardLayout
 from mancala_env.terminal.game import InteractiveGame
+from mancala_env.terminal.widgets import HELP
 
 LATE = "gabata_i 1,5,0,2,8n,0/0,3s,2,1,0,2 9-15 S"
+TERMINAL_PAGE = Path(__file__).parents[2] / "docs" / "guides" / "terminal.md"
 ONE_TURN = "leyla 0,1,0,0,0,0/0,0,0,0,0,0 20-27 S"
 PICTURES_OF = {"textual": "8.2.8", "pytest-textual-snapshot": "1.0.0"}
 """Versions of Textual and of the plugin that made the snapshots. Other versions draw differently."""
@@ -134,6 +138,12 @@ async def test_the_picture_of_the_documentation_is_as_it_would_be_drawn_today():
     assert PICTURE.read_text(encoding="utf-8") == await drawn()
 
 
+@pytest.mark.parametrize("text", [HELP, TERMINAL_PAGE.read_text(encoding="utf-8")], ids=["help", "page"])
+def test_the_keys_are_listed(text):
+    letters = {binding.key for binding in PlayApp.BINDINGS if binding.key.isalpha() and len(binding.key) == 1}
+    assert letters == set(re.findall(r"(?:\[b\]|`)([a-z])(?:\[/b\]|`)", text.split("## Plain lines")[0]))
+
+
 # Games
 
 
@@ -167,7 +177,8 @@ async def test_a_match_is_played_by_keys_to_its_end():
 
 @pytest.mark.asyncio
 @pytest.mark.slow
-async def test_between_rounds_agents_continue_after_a_stop_and_a_person_with_space(monkeypatch):
+@pytest.mark.parametrize("key", ["space", "g"])
+async def test_between_rounds_agents_continue_after_a_pause_and_a_person_with_a_key(monkeypatch, key):
     monkeypatch.setattr("mancala_env.terminal.app._WAIT_SECONDS", 0.2)
     app = PlayApp(InteractiveGame("leyla", "greedy", "random", rounds=2, seed=1), 0)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -183,7 +194,7 @@ async def test_between_rounds_agents_continue_after_a_stop_and_a_person_with_spa
             await until(pilot, lambda: app.stage in ("choose", "round"))
             if app.stage == "choose":
                 await pilot.press(str(app.game.position.legal_actions[0] + 1))
-        await pilot.press("space")
+        await pilot.press(key)
         await until(pilot, lambda: app.stage == "choose")
         assert app.game.position.round == 2
 

@@ -98,7 +98,7 @@ def test_rounds_are_announced():
     said = told(game)
     counts = game.steps[-1].after.counts
     assert "Round 2 begins." in said
-    assert f"Round 2 ends: South {counts[0]}, North {counts[1]}." in said
+    assert f"Round 2 is over: South {counts[0]}, North {counts[1]}." in said
     assert "wins by" in said[-1] or "draw" in said[-1]
 
 

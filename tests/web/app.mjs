@@ -45,7 +45,8 @@ FakeElement.prototype.close = function () { this.isOpen = false; this.fire("clos
 const ABOUT = { checkpoints: ["a.zip"], agents: [], limits: { analysis_seconds: 60 } };
 globalThis.fetch = async (url) => {
   if (String(url).includes("api/about")) return { ok: true, json: async () => ABOUT };
-  if (String(url).endsWith("/so.json")) return { json: async () => ({ "app.title": "Cinwaan" }) };
+  if (String(url).endsWith("/so.json")) return { json: async () => ({ ...JSON.parse(fs.readFileSync(fileURLToPath(new URL("en.json", url)))), "app.title": "Cinwaan" }) };
+  if (String(url).endsWith("/am.json")) return { json: async () => ({ "app.title": "ርዕስ" }) }; // incomplete: not offered
   const content = fs.readFileSync(fileURLToPath(url));
   return { ok: true, json: async () => JSON.parse(content), arrayBuffer: async () => content.buffer.slice(content.byteOffset, content.byteOffset + content.length) };
 };

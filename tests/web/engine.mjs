@@ -33,8 +33,15 @@ test("a ruleset has the rule options and words of its description", () => {
     assert.deepEqual(ruleset.rows, dials.direction === "clockwise" ? [east.reverse(), west.reverse()] : [east, west]);
   }
   assert.ok(engine.rulesets.some(({ isClockwise }) => isClockwise) && engine.rulesets.some(({ isClockwise }) => !isClockwise));
-  const message = refusal(() => engine.ruleset("chess"));
-  assert.ok(["chess", ...engine.rulesets.map(({ name }) => name)].every((name) => message.includes(name)));
+});
+
+test("an unknown ruleset is named in a short message, which suggests a similar one", () => {
+  const similar = { chess: null, le: null, "": null, gabata: "gabata_i", layla: "layli_goobalay", layli_gobale: "layli_goobalay", ludii_leyl: "ludii_leyla" };
+  for (const [name, suggested] of Object.entries(similar)) {
+    const message = refusal(() => engine.ruleset(name));
+    assert.ok(message.includes(`"${name}"`) && message.length < 80, message);
+    assert.deepEqual(engine.rulesets.filter((ruleset) => message.includes(`"${ruleset.name}"?`)).map((ruleset) => ruleset.name), suggested ? [suggested] : []);
+  }
 });
 
 test("rule options are refused beyond their limits", () => {

@@ -462,13 +462,13 @@ test("the user's side is below, unless the user does not want it", () => {
 
 test("the form and the link to the rules follow the game", () => {
   const view = opened({ game: engine.newGame("gabata_i") });
-  assert.ok(view.docs.getAttribute("href").endsWith("/rulesets/gabata_i.html"));
-  assert.equal(view.docs.textContent, t("play.rules", { title: view.line.ruleset.title }));
+  assert.ok(view.place.link.getAttribute("href").endsWith("/rulesets/gabata_i.html"));
+  assert.equal(view.place.link.textContent, t("play.rules", { title: view.line.ruleset.title }));
   assert.ok(view.form.words.textContent.startsWith(`${view.line.ruleset.title} · `));
   view.newGame();
   assert.equal(view.line.ruleset.name, "gabata_i");
   view.enter({ game: engine.newGame(engine.ownRuleset({ name: "mine", row_width: 3 })) });
-  assert.ok(view.docs.getAttribute("href").endsWith("/reference/rules.html"));
+  assert.ok(view.place.link.getAttribute("href").endsWith("/reference/rules.html"));
   view.newGame();
   assert.equal(view.line.ruleset.rowWidth, 3);
 });
@@ -1150,4 +1150,61 @@ test("the opening book grades the first turns of a game before the solver is ask
   assert.ok(lost > 10);
   assert.equal(chips[0], `S1 −${lost}`);
   assert.ok(grades("values").every(({ game }) => game.text !== line.first.text));
+});
+
+test("between rounds, the line under the board says who has won holes, owes seeds or keeps some", () => {
+  const view = opened();
+  const ends = {
+    "gabata_i 0,0,0,1,4s,0/0,0,0,0,0,0 26-17 S": "Round 2 begins: South has won N1, N2.",
+    "leyla 0,0,0,0,1,0/0,0,0,0,0,0 33-14 S": "Round 2 begins: South keeps 16 seeds in store; North owes 2 seeds.",
+    "layli_goobalay 0,0,0,0,1,0/0,0,0,0,0,0 31-16 S": "Round 2 begins: South keeps 16 seeds in store.",
+  };
+  for (const [text, wanted] of Object.entries(ends)) {
+    const start = engine.fromText(text);
+    view.begin(new GameLine(start, MATCH), ["you", "you"]);
+    view.sow(start.legal[0]);
+    view.refresh();
+    assert.ok(view.happened.textContent.endsWith(` ${wanted}`), view.happened.textContent);
+  }
+  view.goOn();
+  assert.doesNotMatch(view.happened.textContent, /Round 2/);
+});
+
+test("every ruleset of the catalogue has its names, place, captures and source beside the board", () => {
+  const view = opened({ game: engine.newGame("leyla") });
+  const shown = () => view.place.facts.all().filter(({ name }) => name === "dd").map(({ textContent }) => textContent);
+  for (const ruleset of engine.rulesets) {
+    view.enter({ game: engine.newGame(ruleset) });
+    const [names, about, region, captured, source] = shown();
+    assert.deepEqual([region, source, view.place.element.hidden], [ruleset.region, ruleset.source, false]);
+    const game = { uur: /Goobalay|Gobale/, pair: /Leyla/, weg: /Gabata/ }[ruleset.dials.landing];
+    assert.match(names, game);
+    assert.ok(about);
+    assert.match(captured, { uur: /^Uur/, pair: /hole opposite/, weg: /^Weg/ }[ruleset.dials.landing]);
+    assert.equal(captured.includes("either side"), ruleset.dials.owns_on === "either");
+  }
+  view.enter({ game: engine.newGame(engine.ownRuleset({ name: "mine", row_width: 3 })) });
+  assert.equal(view.place.element.hidden, true);
+});
+
+test("seeds sound only while sounds are on and the user has pressed something", async () => {
+  const { sound, useSounds } = await at("sounds.js");
+  const played = [], node = (more = {}) => ({ connect: (to) => to, ...more });
+  const value = () => ({ setValueAtTime() {}, exponentialRampToValueAtTime() {} });
+  globalThis.AudioContext = class {
+    currentTime = 1;
+    destination = node();
+    createOscillator() { return node({ frequency: value(), start: (when) => played.push(when), stop() {} }); }
+    createGain() { return node({ gain: value() }); }
+  };
+  const activation = { hasBeenActive: false };
+  Object.defineProperty(navigator, "userActivation", { value: activation, configurable: true });
+  const sounds = () => { for (const kind of ["drop", "next", "store"]) sound(kind); return played.length; };
+  assert.equal(sounds(), 0);
+  useSounds(true);
+  assert.equal(sounds(), 0);
+  activation.hasBeenActive = true;
+  assert.equal(sounds(), 2); // a change of the player has no sound
+  useSounds(false);
+  assert.equal(sounds(), 2);
 });

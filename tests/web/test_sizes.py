@@ -1,0 +1,103 @@
+"""The page's views at the sizes of phones and laptops, light and dark: all fits, and axe finds nothing."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import pytest
+from browser_page import Open
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+from playwright.sync_api import Page, expect
+
+SIZES = {
+    "phone": (360, 640),
+    "phone sideways": (844, 390),
+    "large phone": (390, 844),
+    "laptop": (1280, 720),
+    "screen": (1440, 900),
+    "laptop at 200 %": (640, 360),
+}
+LATE = "layli_goobalay+1,3,1,4,0,2/1,0,2,1,0,0+17-16+S"
+PLAYED = "S1.N1.S5.N4.S3.N5.S6.N6.S1.N1.S4"
+
+VIEWS: dict[str, tuple[str, str]] = {
+    "start": ("", ".start .cards button"),
+    "play": ("#play/leyla", ".play .happened"),
+    "report": (f"#play/{LATE};turns={PLAYED}", ".extra .moments button"),
+    "study": (f"#study/{LATE}", ".values tbody tr"),
+    "puzzles": ("#puzzles/gabata_i/5", ".puzzles .task:not(:empty)"),
+    "learn": ("#learn/leyla/3", ".learn .task"),
+}
+"""Address of each view, and what it shows when it is complete."""
+
+NEEDED = {
+    "start": (".start .cards button",),
+    "play": (".board", ".status", ".actions button", ".playback > *"),
+    "report": (".board", ".status", ".extra button"),
+    "study": (".board", ".actions button", ".playback > *", ".values button"),
+    "puzzles": (".board", ".task", ".puzzles .row button"),
+    "learn": (".board", ".task", ".lesson .row button"),
+}
+"""What a user needs in each view: none of it is cut at the sides."""
+
+AT_ONCE = {
+    "play": (".board", ".status", ".actions", ".playback"),
+    "study": (".board", ".actions", ".playback"),
+    "puzzles": (".board", ".task"),
+    "learn": (".board", ".task", "[data-does=show_me]"),
+}
+"""What is visible without scrolling at every size."""
+
+CUT = """(selectors) => selectors.flatMap((selector) => {
+    const parts = [...document.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+    if (!parts.length) return [`${selector} is not shown`];
+    return parts.filter((part) => {
+        const { left, right, width } = part.getBoundingClientRect();
+        return left < -0.5 || right > innerWidth + 0.5 || !width;
+    }).map((part) => `${selector} is cut at the side: ${part.textContent}`);
+})"""
+HIDDEN = """(selectors) => selectors.filter((selector) => {
+    const part = document.querySelector(selector);
+    const { left, top, bottom, width } = part.getBoundingClientRect();
+    const seen = document.elementFromPoint(left + width / 2, bottom - 3);
+    return top < -0.5 || bottom > innerHeight + 0.5 || !(seen && part.contains(seen));
+}).map((selector) => `${selector} needs scrolling`)"""
+AXE = """async () => (await axe.run(document, { resultTypes: ["violations"] })).violations
+    .map(({ id, nodes }) => `axe: ${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(" ")}`)"""
+
+
+def views(page: Page) -> Iterator[str]:
+    """Show one view after another."""
+    for view, (address, complete) in VIEWS.items():
+        if address:
+            page.evaluate("address => { location.hash = address; }", address)
+        expect(page.locator(complete).first).to_be_visible()
+        yield view
+
+
+def faults(page: Page, view: str) -> list[str]:
+    """Return what is wrong with a view at the size of the window."""
+    page.evaluate("scrollTo(0, 0)")
+    for _ in range(20):  # a slow machine needs time to turn the board
+        page.wait_for_timeout(50)
+        found = page.evaluate(CUT, NEEDED[view]) + page.evaluate(HIDDEN, AT_ONCE.get(view, ()))
+        if not found:
+            break
+    width, room = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    if width > room:
+        found.append(f"the page is {width} pixels wide")
+    return found + page.evaluate(AXE)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.slow
+def test_every_view_fits_every_size(open_page: Open, scheme: Literal["light", "dark"]) -> None:
+    axe = pytest.importorskip("axe_playwright_python.base").AXE_SCRIPT
+    page = open_page(color_scheme=scheme)
+    page.evaluate(axe)
+    wrong = []
+    for view in views(page):
+        for name, (width, height) in SIZES.items():
+            page.set_viewport_size({"width": width, "height": height})
+            wrong += [f"{view}, {name}: {fault}" for fault in faults(page, view)]
+    assert not wrong, "\n".join(wrong)
