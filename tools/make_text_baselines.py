@@ -35,10 +35,13 @@ _TITLE = """# Text leaderboard
 Results of the [text tasks for language models](../guides/language_models.md), from `text_leaderboard.json`.
 `python -m tools.make_text_baselines` measures the bots and makes this page.
 
-Regret is in seeds per valid move. Rewards count an invalid reply as -1. The reward of a round (`play:LEVEL`)
-is the final lead over all seeds, from -1 to 1. Regret in rounds counts the moves whose values were found
-quickly. The answers of `perfect` to `sow` are the engine's own. In rounds it is `perfect:1s`, with a second for
-each move: a few rounds begin with a position that takes hours to solve.
+- Rewards count an invalid reply as -1.
+- Regret is the mean number of seeds that a valid move gives away. In rounds it counts the moves whose exact
+  values are found quickly.
+- `play:LEVEL` are rounds against an agent. Their reward is the final lead over all seeds, from -1 to 1, and
+  `invalid` is the share of rounds that end with a forfeit.
+- The answers of `perfect` to `sow` are the engine's own. It does not play rounds, because a few begin with a
+  position that takes hours to solve. `perfect:1s` plays them with one second for each move.
 """
 
 
@@ -64,15 +67,18 @@ def bots(seed: int = 1) -> dict[str, Bot]:
 
 def play(bot: Bot, level: int, num_rounds: int) -> dict[str, Any]:
     """Return the result of a bot's rounds: mean lead, mean known regret, and the share it forfeits."""
-    games, scores = [text.Round(seed, level=level) for seed in range(num_rounds)], []
-    for game in games:
+    scores, rewards, forfeits = [], [], 0
+    for seed in range(num_rounds):
+        game = text.Round(seed, level=level)
         while not game.is_over:
             scores.append(game.step(bot(game.position)))
+        rewards.append(game.reward)
+        forfeits += game.forfeit is not None
     return {
         **text.summary(scores),
         "tasks": num_rounds,
-        "reward": round(statistics.mean(game.reward for game in games), 4),
-        "invalid": round(statistics.mean(game.forfeit is not None for game in games), 4),
+        "reward": round(statistics.mean(rewards), 4),
+        "invalid": forfeits / num_rounds,
     }
 
 

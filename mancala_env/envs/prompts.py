@@ -68,8 +68,12 @@ def summary(scores: Iterable[Score]) -> dict[str, Any]:
 
     >>> summary([Score(0.0, "S1", regret=0), Score(-1.0, error="no answer")])
     {'tasks': 2, 'reward': -0.5, 'regret': 0, 'invalid': 0.5}
+
+    Raises:
+        InvalidArgument: There is no score.
     """
-    scores = list(scores)
+    if not (scores := list(scores)):
+        raise InvalidArgument(f"a summary needs at least one score, not {scores}")
     regrets = [score.regret for score in scores if score.regret is not None]
     return {
         "tasks": len(scores),
@@ -124,6 +128,7 @@ def legal_text(position: Position) -> str:
     >>> legal_text(Position("leyla"))
     'legal holes: S1, S2, S3, S4, S5, S6'
     """
+    check_position(position)
     return "legal holes: " + ", ".join(hole_name(position, action) for action in position.legal_actions)
 
 

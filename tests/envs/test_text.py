@@ -238,6 +238,26 @@ def test_catalogue_ruleset_and_unknown_arguments() -> None:
         text.Round(1, level=9)
 
 
+def test_summary_counts_invalid_replies_and_known_regrets() -> None:
+    scores = [
+        prompts.Score(-0.25, "S1", 6),
+        prompts.Score(None, "S2"),
+        prompts.Score(-1.0, error="no answer"),
+    ]
+    assert text.summary(iter(scores)) == {"tasks": 3, "reward": -0.4167, "regret": 6, "invalid": 0.3333}
+    with raises(InvalidArgument, "[]"):
+        text.summary([])
+
+
+def test_perfect_opponent_gets_solved_positions(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = text.Round(2, level=8)
+    monkeypatch.setattr(text.Round, "_values", lambda _: {})
+    monkeypatch.setattr(text, "_MOST_DRAWS", 5)
+    with raises(InvalidArgument, "None"):
+        text.Round(2, level=8)
+    assert text.Round(2, level=2).position.ruleset == game.position.ruleset
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sow", "move"])
 def test_fixed_tasks_have_their_hash(kind: text.Kind) -> None:
