@@ -70,7 +70,7 @@ def summary(scores: Iterable[Score]) -> dict[str, Any]:
     {'tasks': 2, 'reward': -0.5, 'regret': 0, 'invalid': 0.5}
 
     Raises:
-        InvalidArgument: There is no score.
+        InvalidArgument: The scores are empty.
     """
     if not (scores := list(scores)):
         raise InvalidArgument(f"a summary needs at least one score, not {scores}")
