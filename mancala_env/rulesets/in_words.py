@@ -50,7 +50,7 @@ def _landing(ruleset: Ruleset) -> list[str]:
         return [
             relay,
             "If it ends in an empty free hole, the turn ends. If this hole is in your row, look at the "
-            "facing hole. With three seeds, one of them moves over, and you own both holes. With any other "
+            "facing hole. With three seeds, one of them moves to your hole, and you own both. With any other "
             f"number, you capture these seeds, {taken}, into your store; with none, nothing.",
             "A lap that ends in an owned hole ends the turn.",
         ]

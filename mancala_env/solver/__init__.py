@@ -24,7 +24,7 @@ Seeds that are already in stores are excluded. Seeds in owned holes are included
 | `certificate_trials` | the choice of turns that keep a proof small |
 | `certificate_walk` | the walk through a proof |
 | `position_sampling` | positions sampled from rounds; the solved positions of a ruleset of your own |
-| `fresh_positions` | positions of random rule options; positions held out for evaluation |
+| `fresh_positions` | positions of random rule options |
 """
 
 from mancala_env.solver.certificate import Claim, InvalidProof, Proof, Verification, verify

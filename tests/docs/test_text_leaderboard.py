@@ -1,8 +1,11 @@
 """The leaderboard of text tasks follows its schema, and its page is up to date."""
 
 import json
+import re
+from typing import get_args
 
 import jsonschema
+import numpy as np
 import pytest
 
 from mancala_env._util.command_line import BAD_INPUT
@@ -53,3 +56,33 @@ def test_bots_score_as_the_regret_tables_say() -> None:
     ]
     assert order == sorted(order, reverse=True)
     assert (order[0], order[-1]) == (0.0, -1.0)
+
+
+def test_perfect_play_leads_every_table_of_rounds() -> None:
+    entries = {entry["name"]: entry["results"] for entry in BOARD["entries"]}
+    for level in made.OPPONENTS:
+        results = {
+            name: found[f"play:{level}"] for name, found in entries.items() if f"play:{level}" in found
+        }
+        assert results["perfect:1s"]["regret"] == results["perfect:1s"]["invalid"] == 0
+        assert max(results, key=lambda name: results[name]["reward"]) == "perfect:1s"
+
+
+def test_guide_states_the_costs() -> None:
+    guide = (made.FOLDER.parent / "guides" / "language_models.md").read_text("utf-8")
+    rows = re.findall(r"^\| (.+?) \| ([\d,]+) \|$", guide, re.MULTILINE)
+    stated = {name: int(tokens.replace(",", "")) for name, tokens in rows}
+    for kind in get_args(text.Kind):
+        tokens = [len(text.make_task(kind, seed).prompt) / 4 for seed in range(20)]
+        assert stated[f"`{kind}`"] == pytest.approx(np.mean(tokens), rel=0.05)
+    whole, chat = [], []
+    for game in (text.Round(seed, level=2) for seed in range(4)):
+        prompts, messages = [], [game.prompt]
+        while not game.is_over:
+            prompts.append(game.prompt)
+            game.step(f"Answer: {game.position.legal_actions[0] + 1}")
+            messages += [] if game.is_over else [game.update]
+        whole.append(len("".join(prompts)) / 4)
+        chat.append(len("".join(messages)) / 4)
+    assert stated["a round, `prompt` for each reply"] == pytest.approx(np.mean(whole), rel=0.05)
+    assert stated["a round as a chat, `prompt` and then `update`"] == pytest.approx(np.mean(chat), rel=0.05)

@@ -4,6 +4,8 @@
 
 import runpy
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ pytest.importorskip("openenv.core", reason="openenv is not installed: pip instal
 
 import uvicorn
 import yaml
+from openenv.cli._validation import validate_running_environment
 from openenv.core.generic_client import GenericEnvClient
 
 from mancala_env.envs import text
@@ -72,6 +75,27 @@ def test_round_is_the_round_of_the_package(address: str) -> None:
             assert game.is_over or result.observation["prompt"] == game.update
         assert game.is_over
         assert result.reward == pytest.approx(game.reward)
+
+
+def test_reset_without_a_seed_draws_one(address: str) -> None:
+    with GenericEnvClient(base_url=address).sync() as env:
+        assert len({env.reset(task_kind="sow").observation["prompt"] for _ in range(3)}) > 1
+
+
+def test_wrong_arguments_reach_the_client(address: str) -> None:
+    with GenericEnvClient(base_url=address).sync() as env:
+        for wrong in ({"task_kind": "solve"}, {"split": "solve"}, {"task_kind": "play", "level": 9}):
+            with pytest.raises(RuntimeError) as error:
+                env.reset(seed=1, **wrong)
+            assert str(next(reversed(wrong.values()))) in str(error.value)
+
+
+def test_openenv_validates_folder_and_server(address: str) -> None:
+    assert validate_running_environment(address, timeout_s=60)["passed"]
+    command = [sys.executable, "-m", "openenv.cli", "validate", str(FOLDER), "--level", "static"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Verdict: PASS" in done.stdout
 
 
 def test_manifest_names_the_server() -> None:

@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mancala_env import Position, Ruleset, agents
-from mancala_env.envs import prompts, text, text_round
+from mancala_env.engine.holdout import rows_in_set
+from mancala_env.envs import prompts, text
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidRuleset
 from mancala_env.evaluation import measure_regret
 from mancala_env.rulesets import CHOICES, names
 from mancala_env.rulesets.in_words import rules_in_words
 from mancala_env.rulesets.requirements import broken_requirement
-from mancala_env.solver.fresh_positions import Split, draw_position, fresh_ruleset, is_held_out
+from mancala_env.solver.fresh_positions import draw_position, fresh_ruleset
 
 START = Position("leyla")
 ONE_HOLE = [
@@ -25,7 +26,8 @@ ONE_HOLE = [
     "Answer = 3", "The answer is 3", "<answer>3</answer>", "<answer>S3</answer> done", r"so \boxed{3}",
     r"$\boxed{\text{S3}}$", "3", " S3\n", "Answer: 1\nNo.\nAnswer: 3", "<think>Answer: 5</think>Answer: 3",
     "Answer:\n3", "Answer: `S3`", "ANSWER: [3]", "Answer: 03", "Answer: 3 (it captures 4 seeds)",
-    "Final answer: S3\n\nI sow 4 seeds.",
+    "Final answer: S3\n\nI sow 4 seeds.", "Answer\uff1aS3", r"Answer: $S_{3}$", "Answer: hole: 3",
+    "Answer: S3</s>", '{"answer": "S3"}', "Answer: S3<|im_end|>",
 ]  # fmt: skip
 NO_HOLE = [
     "", "I pass", "Answer:", "Answer: none", "Answer: 1 or 3", "Answer: 1, 2, 3", "Answer: S1/S3",
@@ -182,27 +184,28 @@ def test_tasks_are_deterministic_by_seed_and_differ_between_seeds(kind: text.Kin
     assert len({task.prompt for task in first}) == 6
 
 
+def _is_held_out(position: Position) -> bool:
+    return bool(rows_in_set(position.ruleset, position.games, "evaluation")[0])
+
+
 def test_splits_are_disjoint() -> None:
-    splits: tuple[Split, Split] = ("training", "evaluation")
+    splits: tuple[text.Split, text.Split] = ("training", "evaluation")
     for split, seed in itertools.product(splits, range(10)):
         drawn = [text.make_task(kind, seed, split=split).position for kind in get_args(text.Kind)]
         drawn.append(text.Round(seed, split=split, level=None).position)
-        assert {is_held_out(position) for position in drawn} == {split == "evaluation"}
+        assert {_is_held_out(position) for position in drawn} == {split == "evaluation"}
 
 
-def test_a_quarter_is_held_out_and_mirrored_boards_share_their_split() -> None:
+def test_a_fifth_is_held_out_whatever_direction_is_drawn() -> None:
     rng, held_out = random.Random(1), []
     for _ in range(400):
         ruleset = fresh_ruleset(rng)
-        position = draw_position(rng, ruleset, "all")
-        if position is None:
-            continue
-        held_out.append(is_held_out(position))
-        options = {**ruleset.options, "name": "mirrored"}
-        options["direction"] = "clockwise" if ruleset.direction == "anticlockwise" else "anticlockwise"
-        mirrored = Position.from_games(Ruleset(**options), position.games)
-        assert is_held_out(mirrored) is held_out[-1]
-    assert 0.15 < np.mean(held_out) < 0.35
+        if position := draw_position(rng, ruleset, "all"):
+            held_out.append(_is_held_out(position))
+            options = {**ruleset.options, "name": "mirrored"}
+            options["direction"] = "clockwise" if ruleset.direction == "anticlockwise" else "anticlockwise"
+            assert _is_held_out(Position.from_games(Ruleset(**options), position.games)) is held_out[-1]
+    assert 0.12 < np.mean(held_out) < 0.28
 
 
 def test_empty_ruleset_is_no_fresh_one() -> None:
@@ -233,6 +236,26 @@ def test_catalogue_ruleset_and_unknown_arguments() -> None:
         text.make_task("sow", 1, split=unknown)
     with raises(InvalidArgument, "9"):
         text.Round(1, level=9)
+
+
+def test_summary_counts_invalid_replies_and_known_regrets() -> None:
+    scores = [
+        prompts.Score(-0.25, "S1", 6),
+        prompts.Score(None, "S2"),
+        prompts.Score(-1.0, error="no answer"),
+    ]
+    assert text.summary(iter(scores)) == {"tasks": 3, "reward": -0.4167, "regret": 6, "invalid": 0.3333}
+    with raises(InvalidArgument, "[]"):
+        text.summary([])
+
+
+def test_perfect_opponent_gets_solved_positions(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = text.Round(2, level=8)
+    monkeypatch.setattr(text.Round, "_values", lambda _: {})
+    monkeypatch.setattr(text, "_MOST_DRAWS", 5)
+    with raises(InvalidArgument, "None"):
+        text.Round(2, level=8)
+    assert text.Round(2, level=2).position.ruleset == game.position.ruleset
 
 
 @pytest.mark.slow
@@ -315,6 +338,6 @@ def test_step_after_the_end_is_refused() -> None:
 
 
 def test_rounds_that_are_too_short_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_round, "draw_position", lambda *_, **__: None)
+    monkeypatch.setattr(text, "draw_position", lambda *_, **__: None)
     with raises(InvalidArgument, "leyla"):
         text.Round(1, "leyla")

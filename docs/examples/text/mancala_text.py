@@ -8,12 +8,11 @@ In the task "play" :class:`MancalaTextEnv` plays the opponent's turns between th
 """
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import verifiers.v1 as vf
 
 from mancala_env.envs import text
-from mancala_env.solver.fresh_positions import Split
 
 __all__ = ["MancalaTaskset", "MancalaTextEnv"]
 
@@ -29,7 +28,7 @@ class MancalaConfig(vf.TasksetConfig):
     """
 
     task_kind: Literal["sow", "move", "play"] = "move"
-    split: Split = "evaluation"
+    split: text.Split = "evaluation"
     num_tasks: int = 200
     level: int | None = None
 
@@ -39,7 +38,7 @@ class MancalaData(vf.TaskData):
 
     kind: Literal["sow", "move", "play"]
     seed: int
-    split: Split
+    split: text.Split
     level: int | None
 
 
@@ -57,9 +56,10 @@ class MancalaTask(vf.Task[MancalaData, vf.State, vf.TaskConfig]):
 
 
 def _begin(data: MancalaData) -> text.Task | text.Round:
+    options: dict[str, Any] = {} if data.level is None else {"level": data.level}
     if data.kind == "play":
-        return text.Round(data.seed, level=1 if data.level is None else data.level, split=data.split)
-    return text.make_task(data.kind, data.seed, split=data.split, level=data.level or 0)
+        return text.Round(data.seed, split=data.split, **options)
+    return text.make_task(data.kind, data.seed, split=data.split, **options)
 
 
 class MancalaTaskset(vf.Taskset[MancalaTask, MancalaConfig]):

@@ -7,7 +7,8 @@ With this folder in PYTHONPATH, this starts the server, which a client of the li
 A reset takes `seed`, `task_kind` ("sow", "move" or "play"), `split` and `level`.
 """
 
-from typing import Any
+import random
+from typing import Any, Literal
 from uuid import uuid4
 
 from openenv.core.env_server.http_server import create_app
@@ -15,10 +16,8 @@ from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import Action, Observation, State
 from pydantic import Field
 
-from mancala_env._util.checks import one_of
 from mancala_env.envs import text
 from mancala_env.errors import IllegalMove
-from mancala_env.solver.fresh_positions import Split
 
 
 class TextAction(Action):
@@ -50,23 +49,22 @@ class MancalaTextEnvironment(Environment[TextAction, TextObservation, State]):
         seed: int | None = None,
         episode_id: str | None = None,
         *,
-        task_kind: str = "move",
-        split: Split = "evaluation",
+        task_kind: Literal["sow", "move", "play"] = "move",
+        split: text.Split = "evaluation",
         level: int | None = None,
         **kwargs: Any,
     ) -> TextObservation:
-        """Begin the task of a seed; without a seed, of seed 0.
+        """Begin the task of a seed; without one, of a random seed.
 
         Raises:
             InvalidArgument: An argument is out of range.
         """
-        one_of("task_kind", task_kind, ("sow", "move", "play"))
-        number = 0 if seed is None else seed
+        number = random.getrandbits(32) if seed is None else seed
+        options: dict[str, Any] = {} if level is None else {"level": level}
         if task_kind == "play":
-            self._task = text.Round(number, level=1 if level is None else level, split=split)
+            self._task = text.Round(number, split=split, **options)
         else:
-            kind: text.Kind = "sow" if task_kind == "sow" else "move"
-            self._task = text.make_task(kind, number, split=split, level=level or 0)
+            self._task = text.make_task(task_kind, number, split=split, **options)
         self._state = State(episode_id=episode_id or str(uuid4()), step_count=0)
         return TextObservation(prompt=self._task.prompt)
 
