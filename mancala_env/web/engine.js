@@ -81,7 +81,7 @@ export class Engine {
   /** @param {string} name  A ruleset of the catalogue. @returns {Ruleset} */
   ruleset(name) {
     const found = this.rulesets.find((ruleset) => ruleset.name === name);
-    if (!found) throw new InvalidInput(`unknown ruleset "${name}"${this.#similar(name)}`);
+    if (!found) throw new InvalidInput(`unknown ruleset "${name}"${this.#similar(String(name))}`);
     return found;
   }
 
