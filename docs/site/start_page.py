@@ -91,6 +91,7 @@ SECTIONS: dict[str, tuple[str, dict[str, str]]] = {
         "results",
         {
             "results/leaderboard": "Leaderboard",
+            "results/exploitability": "Exploitability",
             "results/text_leaderboard": "Text leaderboard",
             "results/solved": "Solved games",
             "results/configurations": "Configurations",

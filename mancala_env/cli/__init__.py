@@ -6,7 +6,7 @@ document and nothing else. :mod:`mancala_env._util.command_line` reports errors.
 | module | content |
 |---|---|
 | `play`, `serve` | play in the terminal; serve the browser page |
-| `evaluate`, `compare` | rate agents; compare training runs |
+| `evaluate`, `exploit`, `compare` | rate agents; find the best replies to them; compare training runs |
 | `benchmark`, `speed` | compare learning algorithms; measure the engine's speed |
 | `prove`, `verify` | proof files of exact values |
 | `solve`, `show`, `replay`, `rulesets` | exact values; positions and agents; recorded games; rulesets |
@@ -27,6 +27,7 @@ from mancala_env.cli import (
     benchmark,
     compare,
     evaluate,
+    exploit,
     play,
     prove,
     replay,
@@ -62,6 +63,7 @@ class _Program(NamedTuple):
 
 _COMMANDS: dict[str, Any] = {
     "evaluate": evaluate,
+    "exploit": exploit,
     "compare": compare,
     "solve": solve,
     "prove": prove,

@@ -146,11 +146,13 @@ def _solver() -> None:
 
 def _evaluation() -> None:
     from mancala_env import agents
+    from mancala_env.evaluation.exploit import exploitability
     from mancala_env.evaluation.matches import play_matches
     from mancala_env.evaluation.regret import measure_regret
 
     play_matches("random", "greedy", DEFAULT_RULESET, games=2, opening_turns=2, seed=0)
     measure_regret(agents.make("random", DEFAULT_RULESET, seed=0), DEFAULT_RULESET)
+    exploitability("greedy", DEFAULT_RULESET)
 
 
 def _training() -> None:

@@ -15,11 +15,15 @@
 | `ladder` | the stored ladder: bundled ratings of scripted agents |
 | `prepared` | `prepare`: what a ruleset outside the catalogue needs for an evaluation |
 | `regret` | regret: the seeds that moves lose compared with perfect play |
+| `exploit` | exploitability: the best reply to an agent, and how much it wins |
+| `exploit_search`, `exploit_kernels` | the search for it |
 | `intervals` | 95 % intervals |
 | `report`, `plots`, `html_page` | reports as HTML and PNG files |
 """
 
 from mancala_env.evaluation.agent_evaluation import Evaluation, evaluate
+from mancala_env.evaluation.exploit import BestReply, Exploitability, exploitability
+from mancala_env.evaluation.exploit_search import NotAFunction
 from mancala_env.evaluation.fair_openings import FairOpening, NoFairOpenings, fair_openings
 from mancala_env.evaluation.ladder import Ladder, NoLadder, stored_ladder
 from mancala_env.evaluation.matches import MatchResult, MatchResults, play_matches, play_openings
@@ -38,7 +42,9 @@ from mancala_env.evaluation.results_file import InvalidResults
 from mancala_env.evaluation.round_robin import round_robin
 
 __all__ = [
+    "BestReply",
     "Evaluation",
+    "Exploitability",
     "FairOpening",
     "InvalidMatch",
     "InvalidResults",
@@ -47,6 +53,7 @@ __all__ = [
     "MatchResults",
     "NoFairOpenings",
     "NoLadder",
+    "NotAFunction",
     "OpeningSet",
     "Openings",
     "PairCounts",
@@ -54,6 +61,7 @@ __all__ = [
     "Regret",
     "RegretDifference",
     "evaluate",
+    "exploitability",
     "fair_openings",
     "fit_ratings",
     "measure_regret",

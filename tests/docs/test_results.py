@@ -10,9 +10,11 @@ import pytest
 from error_checks import raises
 
 from benchmarks import search
-from mancala_env import agents, evaluation, rulesets
+from mancala_env import Position, agents, evaluation, rulesets
 from mancala_env._util.package_data import Kind
+from mancala_env.games.notation import parse_turns
 from mancala_env.solver import rulesets_with_positions
+from tools import make_exploitability
 from tools.results import figures, measured, pages, regrets
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -170,3 +172,22 @@ def test_measuring_keeps_the_date_of_what_is_measured(
     older, newer = sorted(regrets.measured_in_words(stored).split("; "), key=lambda one: "old" not in one)
     assert older.startswith(f"{found['random']['date']} (an old PC, version {found['random']['version']}")
     assert "(a PC, " in newer
+
+
+@pytest.mark.generated
+def test_page_of_exploitability_is_up_to_date() -> None:
+    stored = json.loads(make_exploitability.FILE.read_text("utf-8"))
+    assert make_exploitability.PAGE.read_text("utf-8") == make_exploitability.page(stored)
+
+
+def test_lines_of_exploitability_win_what_they_claim() -> None:
+    stored = json.loads(make_exploitability.FILE.read_text("utf-8"))
+    for row in stored["results"]:
+        for reply in row["replies"]:
+            position = Position.from_text(reply["position"])
+            for player, action in parse_turns(reply["line"]):
+                assert player == position.player
+                position.play(action)
+            lead = position.counts[0] - position.counts[1]
+            assert position.is_over
+            assert lead * (1 if reply["player"] == "South" else -1) == reply["lower"] <= reply["upper"]
