@@ -77,7 +77,7 @@ def test_the_ordinal_law_prefers_better_actions_and_then_the_best() -> None:
 
 
 @pytest.mark.slow
-def test_descent_learns_a_small_board_and_its_network_plays(tmp_path: Path) -> None:
+def test_descent_learns_gabata_3_and_its_network_plays(tmp_path: Path) -> None:
     """One turn ahead, regret falls to less than half of that of the untrained network."""
     descent = module_of("descent")
     budget = LearningBudget(limit_of_steps(8000), (1.0,))
@@ -88,7 +88,7 @@ def test_descent_learns_a_small_board_and_its_network_plays(tmp_path: Path) -> N
     untrained.write_bytes(descent.ValueFile(SMALL, before.network.weights(), {}).to_bytes())
     regrets = [regret_of(f"value+minimax:1:{file}", SMALL) for file in (untrained, trained)]
     assert regrets[1] < 0.5 * regrets[0], regrets
-    assert play_matches(point.player, "random", SMALL, games=100, seed=1).win_rate > 0.5
+    assert play_matches(point.player, "random", SMALL, games=100, seed=1).mean_margin > 0
 
 
 @pytest.mark.slow
@@ -117,7 +117,7 @@ def test_gumbel_alphazero_learns_rewards_of_the_player_to_move(monkeypatch: pyte
 
 
 @pytest.mark.slow
-def test_gumbel_alphazero_learns_a_small_board_and_its_checkpoint_plays(tmp_path: Path, monkeypatch) -> None:
+def test_gumbel_alphazero_learns_gabata_3_and_its_checkpoint_plays(tmp_path: Path, monkeypatch) -> None:
     """The network alone has at most 80 % of the regret of the untrained one."""
     gumbel = module_of("gumbel_alphazero")
     for name, value in (("HIDDEN", 32), ("BATCH_SIZE", 256)):
@@ -130,7 +130,7 @@ def test_gumbel_alphazero_learns_a_small_board_and_its_checkpoint_plays(tmp_path
     regrets = [regret_of(str(file), SMALL) for file in (untrained, trained)]
     assert regrets[1] < 0.8 * regrets[0], regrets
     assert play_matches(f"policy+mcts:8:{trained}", "random", SMALL, games=4, seed=1).games == 4
-    assert play_matches(point.player, "random", SMALL, games=40, seed=1).win_rate > 0.5
+    assert play_matches(point.player, "random", SMALL, games=100, seed=1).mean_margin > 0
 
 
 def test_a_stored_learner_is_restored(tmp_path: Path) -> None:
