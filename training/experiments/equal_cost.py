@@ -83,7 +83,7 @@ class Learner(NamedTuple):
         return {name: _drawn(span, rng) for name, span in self.ranges.items()}
 
     def text(self, name: str, settings: Mapping[str, Any]) -> str:
-        """Return the learner's file with some settings; without any, the entry as it is."""
+        """Return the learner's file with some settings; without settings, the entry's file itself."""
         if self.fixed is not None:
             return PPO.format(settings={**self.fixed, **settings})
         lines = [f"\n{constant} = {value!r}  # of this variant" for constant, value in settings.items()]
