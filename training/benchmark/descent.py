@@ -56,7 +56,7 @@ NODES, STATES = 1 << 18, 1 << 16  # room for the tree of a game and for its expa
 
 @kernel
 def best_child(tree, v, s, player, is_unresolved):
-    """Return the best child of a state for its player, or the best unresolved one; -1 if there is none."""
+    """Return the best child of a state for its player, or the best unresolved one if there is any, or -1."""
     best, most = -1, -np.inf
     for child in range(tree[s, FIRST], tree[s, FIRST] + tree[s, COUNT]):
         value = v[child, VALUE]
