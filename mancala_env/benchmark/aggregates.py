@@ -1,4 +1,4 @@
-"""Aggregates over runs: interquartile means, stratified bootstrap intervals, probability of improvement.
+"""Aggregates over runs: interquartile means, bootstrap intervals, probabilities, performance profiles.
 
 Defined by Agarwal et al. (2021), "Deep reinforcement learning at the edge of the statistical precipice".
 Tests compare the results with the library rliable. A *stratum* is a ruleset (a task in the paper). A run is a
@@ -6,6 +6,7 @@ seed. Unlike in rliable, strata may have different numbers of runs.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +60,22 @@ def probability_of_improvement(
         return np.mean([_share_above(a, b) for a, b in zip(*some, strict=True)], axis=0)
 
     return _estimate(chance, [first, second], replicates)
+
+
+def performance_profile(
+    strata: Sequence[np.ndarray], levels: Sequence[float], replicates: int = REPLICATES
+) -> list[Estimate]:
+    """Return the share of runs with a score of at most each level, averaged over strata.
+
+    >>> profile = performance_profile([np.array([0.1, 0.3]), np.array([0.2, 0.2])], [0.2, 0.5])
+    >>> [share.value for share in profile]
+    [0.75, 1.0]
+    """
+
+    def share(some: list[list[np.ndarray]], level: float) -> np.ndarray:
+        return np.mean([(scores <= level).mean(axis=-1) for scores in some[0]], axis=0)
+
+    return [_estimate(partial(share, level=level), [strata], replicates) for level in levels]
 
 
 def _share_above(first: np.ndarray, second: np.ndarray) -> np.ndarray:

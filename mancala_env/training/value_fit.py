@@ -107,6 +107,32 @@ def training_openings(ruleset: Ruleset, count: int, opening_turns: int, seed: in
     return openings(ruleset, count, opening_turns, seed, opening_set=opening_set)
 
 
+class ValueNetwork(nn.Module):
+    """A value network to train: the expected further margin of the player to move, in seeds."""
+
+    def __init__(self, num_holes: int, draw: torch.Generator) -> None:
+        """Draw the initial weights."""
+        super().__init__()
+        kind: Any = {"dtype": torch.float32, "device": "cpu"}  # a program may have set other defaults
+        # With initial weights of this size, units differ and their sums are a few seeds.
+        embeddings = 0.15 * torch.randn(num_holes * NUM_CODES, NUM_UNITS, generator=draw, **kind)
+        self.embeddings = nn.Parameter(embeddings)
+        self.unit_biases = nn.Parameter(torch.zeros(NUM_UNITS, **kind))
+        self.unit_weights = nn.Parameter(torch.randn(NUM_UNITS, generator=draw, **kind))
+        self.bias = nn.Parameter(torch.zeros(1, **kind))
+        self._first_codes = NUM_CODES * torch.arange(num_holes, device="cpu")
+
+    def forward(self, codes: Tensor) -> Tensor:
+        """Return the further margins of positions with the codes int64 `[N, H]`, float32 `[N]`."""
+        sums = nn.functional.embedding_bag(codes + self._first_codes, self.embeddings, mode="sum")
+        return torch.relu(sums + self.unit_biases) @ self.unit_weights + self.bias
+
+    def weights(self) -> ValueWeights:
+        """Return a copy of the weights."""
+        embeddings, *others = (each.detach().numpy().copy() for each in self.parameters())
+        return ValueWeights(embeddings.reshape(-1, NUM_CODES, NUM_UNITS), *others)
+
+
 def fit(ruleset: Ruleset, games: np.ndarray, values: np.ndarray, seed: int) -> ValueWeights:
     """Fit a value network to games, uint64 `[N, NUM_COLUMNS]`.
 
@@ -114,28 +140,16 @@ def fit(ruleset: Ruleset, games: np.ndarray, values: np.ndarray, seed: int) -> V
     and the order of the positions.
     """
     draw = torch.Generator("cpu").manual_seed(seed)
-    kind: Any = {"dtype": torch.float32, "device": "cpu"}  # a program may have set other defaults
-    codes = torch.from_numpy(codes_of(ruleset, games) + NUM_CODES * np.arange(ruleset.num_holes))
+    codes = torch.from_numpy(codes_of(ruleset, games))
     wanted = torch.from_numpy((values - certain_leads(ruleset, games)).astype(np.float32))
-    # With initial weights of this size, units differ and their sums are a few seeds.
-    weights: list[Tensor] = [
-        0.15 * torch.randn(ruleset.num_holes * NUM_CODES, NUM_UNITS, generator=draw, **kind),
-        torch.zeros(NUM_UNITS, **kind),
-        torch.randn(NUM_UNITS, generator=draw, **kind),
-        torch.zeros(1, **kind),
-    ]
-    embeddings, unit_biases, unit_weights, bias = (each.requires_grad_() for each in weights)
-    optimizer = torch.optim.Adam(weights, lr=_RATE)
+    network = ValueNetwork(ruleset.num_holes, draw)
+    optimizer = torch.optim.Adam(network.parameters(), lr=_RATE)
     steps = max(1, _EPOCHS * len(codes) // _BATCH)
     for step in range(steps):
         optimizer.param_groups[0]["lr"] = _RATE + (_LAST_RATE - _RATE) * step / steps
         some = torch.randint(len(codes), (min(_BATCH, len(codes)),), generator=draw, device="cpu")
-        sums = nn.functional.embedding_bag(codes[some], embeddings, mode="sum")
-        found = torch.relu(sums + unit_biases) @ unit_weights + bias
-        loss = nn.functional.huber_loss(found, wanted[some], delta=_HUBER)
+        loss = nn.functional.huber_loss(network(codes[some]), wanted[some], delta=_HUBER)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    shape = (ruleset.num_holes, NUM_CODES, NUM_UNITS)
-    found_weights = [each.detach().numpy() for each in weights]
-    return ValueWeights(found_weights[0].reshape(shape), *found_weights[1:])
+    return network.weights()

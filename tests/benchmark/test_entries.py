@@ -153,7 +153,7 @@ def test_the_entry_of_the_documentation_runs(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["td", "ppo_mirror", "maskable_ppo"])
+@pytest.mark.parametrize("name", ["td", "ppo_mirror", "maskable_ppo", "descent", "gumbel_alphazero"])
 def test_an_entry_that_stores_its_state_resumes(name, tmp_path):
     entry = read_entry(ROOT / "training" / "benchmark" / f"{name}.py")
     limit, points, task = BudgetLimit("steps", 2000), measuring_points(3), TASKS["afterstates"]
