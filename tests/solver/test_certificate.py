@@ -446,6 +446,27 @@ def test_the_commands_prove_and_verify(tmp_path: Path, capsys: Any, monkeypatch:
         )
 
 
+def test_finished_files_of_actions_are_kept(
+    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small("leyla").save("small.yaml")
+    words = ("prove", "small.yaml", "--actions", "--memory_mb", "8", "--out", "all.proof", "--leaf")
+    run(capsys, *words, "3")
+    first, other, *rest = sorted(Path().glob("all-*.proof"))
+    assert rest
+    kept = {file: file.read_bytes() for file in rest}
+    first.write_bytes(Proof.read(first).to_bytes()[:-2] + b"z\n")  # not a proof any more
+    other.write_bytes(rest[0].read_bytes())  # a proof of another position
+    status, out = run(capsys, *words, "0")
+    assert (status, [line.split()[-1] for line in out.splitlines()]) == (
+        0,
+        ["verified"] * 2 + ["kept"] * len(rest),
+    )
+    assert {file: file.read_bytes() for file in rest} == kept
+    assert [verify(Proof.read(file)).proof.claims[0].leaf for file in (first, other)] == [0, 0]
+
+
 def test_an_interrupt_before_the_value_is_known_names_no_checkpoint(
     tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
