@@ -1,90 +1,40 @@
 """The two checkers of proof files: the C program and the Python program, which share no code."""
 
-import importlib.util
 import random
 import re
-import shutil
-import subprocess
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 
 import naive
 import pytest
+from error_checks import raises
+from proof_attacks import assert_true, damaged
+from proof_checkers import COMPILER, WORDS, Checkers, compare, random_cases, recorded_cases
+from recorded_games import RECORDINGS, recorded
 
-ROOT = Path(__file__).parents[2]
+from mancala_env import Ruleset, rulesets, solver
+
 DATA = Path(__file__).parent / "data"
 FILES = sorted(DATA.glob("*.proof"))
 SMALL = DATA / "ludii_leyla_gobale_somaliland.proof"
-WORDS = {
-    "direction": ("anticlockwise", "clockwise"),
-    "landing": ("uur", "pair", "weg"),
-    "captures_last": ("true", "false"),
-    "owns_on": ("opponent", "either"),
-    "ransoms_empty": ("true", "false"),
-    "round_end": ("mover_stuck", "either_stuck", "both_stuck"),
-    "opening": ("free", "rightmost", "eights"),
-}
-FREE = 2
-
-
-def loaded() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("proof_check", ROOT / "proofs" / "check.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-check = loaded()
 
 
 @pytest.fixture(scope="session")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
+def checkers(tmp_path_factory: pytest.TempPathFactory) -> Checkers:
+    if COMPILER is None:
         pytest.skip("no C compiler")
-    folder = tmp_path_factory.mktemp("checkers")
-    flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-pedantic", "-Werror", f"-I{ROOT / 'proofs'}"]
-    sources = {"check": ROOT / "proofs" / "check.c", "turns": Path(__file__).parent / "turns.c"}
-    for name, source in sources.items():
-        loose = ["-Wno-unused-function"] if name == "turns" else []
-        subprocess.run([compiler, *flags, *loose, "-o", folder / name, source], check=True)
-    return SimpleNamespace(folder=folder, check=folder / "check", turns=folder / "turns")
-
-
-def c_verdict(compiled: SimpleNamespace, content: bytes) -> str:
-    file = compiled.folder / "one.proof"
-    file.write_bytes(content)
-    done = subprocess.run([compiled.check, file], capture_output=True, timeout=300)
-    assert done.returncode in (0, 1), done
-    assert done.stdout.startswith(b"VALID" if done.returncode == 0 else b"INVALID"), done
-    return done.stdout.decode("latin-1") if done.returncode == 0 else ""
-
-
-def python_verdict(content: bytes) -> str:
-    try:
-        return check.check(content)
-    except check.InvalidProof:
-        return ""
-
-
-def verdict(compiled: SimpleNamespace, content: bytes) -> str:
-    ours = c_verdict(compiled, content)
-    assert ours == python_verdict(content)
-    return ours
+    return Checkers(tmp_path_factory.mktemp("checkers"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 @pytest.mark.slow
-def test_both_checkers_accept_a_proof(compiled: SimpleNamespace, path: Path) -> None:
-    assert verdict(compiled, path.read_bytes()).splitlines()[0].endswith("exact")
+def test_both_checkers_accept_a_proof(checkers: Checkers, path: Path) -> None:
+    assert checkers.verdict(path.read_bytes()).splitlines()[0].endswith("exact")
 
 
-def test_bounds_of_one_claim(compiled: SimpleNamespace) -> None:
+def test_bounds_of_one_claim(checkers: Checkers) -> None:
     content = re.sub(rb"claim north .*\n", b"", SMALL.read_bytes())
     content = content.rstrip(b"\n").rsplit(b"\n", 1)[0] + b"\n"
-    assert verdict(compiled, content).startswith(
+    assert checkers.verdict(content).startswith(
         "VALID south at least 12, north at least 0 of 48 seeds: bounds"
     )
 
@@ -92,71 +42,73 @@ def test_bounds_of_one_claim(compiled: SimpleNamespace) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("player", [b"south", b"north"])
 @pytest.mark.slow
-def test_claims_of_more_seeds_are_refused(compiled: SimpleNamespace, path: Path, player: bytes) -> None:
+def test_claims_of_more_seeds_are_refused(checkers: Checkers, path: Path, player: bytes) -> None:
     content, count = path.read_bytes(), 0
     for more in (1, 2, 7):
         claim = re.search(rb"claim " + player + rb" (\d+)", content)
         assert claim is not None
         false = content.replace(claim[0], b"claim %s %d" % (player, int(claim[1]) + more))
-        count += not verdict(compiled, false)
+        count += not checkers.verdict(false)
     assert count == 3
 
 
-def test_changed_rules_are_refused(compiled: SimpleNamespace) -> None:
+def test_changed_rules_are_refused(checkers: Checkers) -> None:
     content, changes = SMALL.read_bytes().decode(), 0
     for option, words in {**WORDS, "row_width": ("5", "6", "7"), "seeds_per_hole": ("3", "4", "5")}.items():
         for word in words:
             other = re.sub(rf"{option} \S+", f"{option} {word}", content)
             if other != content:
                 changes += 1
-                assert verdict(compiled, other.encode()) == "", (option, word)
+                assert checkers.verdict(other.encode()) == "", (option, word)
     assert changes == 14
 
 
-def damaged(content: bytes, draw: random.Random) -> bytes:
-    """Return the content with a letter changed, removed or repeated, or the rest reversed."""
-    head, _, body = content.partition(b"\n\n")
-    south, north = body.split(b"\n")[:2]
-    streams = [bytearray(south), bytearray(north)]
-    stream = streams[draw.randrange(2)]
-    place, kind = draw.randrange(len(stream)), draw.randrange(4)
-    if kind == 0:
-        stream[place] = ord("a") + (stream[place] - ord("a") + draw.randrange(1, 4)) % 6
-    elif kind == 1:
-        del stream[place]
-    elif kind == 2:
-        stream.insert(place, stream[place])
-    else:
-        stream[place:] = stream[place:][::-1]
-    for player, letters in zip(("south", "north"), streams, strict=True):
-        head = re.sub(rf"(claim {player} .* letters )\d+".encode(), rb"\g<1>%d" % len(letters), head)
-    return head + b"\n\n" + bytes(streams[0]) + b"\n" + bytes(streams[1]) + b"\n"
-
-
-def check_damaged(compiled: SimpleNamespace, path: Path, number: int) -> None:
+def check_damaged(checkers: Checkers, path: Path, number: int) -> None:
     """Compare the verdicts on damaged files; an accepted one is another proof of the same claims."""
     draw, content = random.Random(path.stem), path.read_bytes()
-    valid = c_verdict(compiled, content)
-    results = {verdict(compiled, damaged(content, draw)) for _ in range(number)}
-    assert results <= {"", valid}
-    assert "" in results
+    valid, num_accepted = checkers.c_verdict(content), 0
+    used = solver.Solver(path.stem, memory_mb=256)
+    for _ in range(number):
+        other = damaged(content, draw)
+        found = checkers.verdict_of_three(other)
+        assert found in ("", valid)
+        if found and other != content:
+            assert assert_true(other, used)
+            num_accepted += 1
+    assert num_accepted < number
 
 
-def test_checkers_agree_on_damaged_proofs(compiled: SimpleNamespace) -> None:
-    check_damaged(compiled, SMALL, 10)
+def test_checkers_agree_on_damaged_proofs(checkers: Checkers) -> None:
+    check_damaged(checkers, SMALL, 5)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_checkers_agree_on_many_damaged_proofs(compiled: SimpleNamespace, path: Path) -> None:
-    check_damaged(compiled, path, 200 if path == SMALL else 20)
+def test_checkers_agree_on_many_damaged_proofs(checkers: Checkers, path: Path) -> None:
+    check_damaged(checkers, path, 200 if path == SMALL else 20)
 
 
 @pytest.mark.slow
-def test_damaged_bytes_are_refused(compiled: SimpleNamespace) -> None:
+def test_a_damaged_proof_that_is_accepted_is_true(checkers: Checkers) -> None:
+    draw, content = random.Random(SMALL.stem), SMALL.read_bytes()
+    many = (damaged(content, draw) for _ in range(200))
+    accepted = next(other for other in many if other != content and checkers.c_verdict(other))
+    assert checkers.verdict_of_three(accepted)
+    assert assert_true(accepted, solver.Solver(SMALL.stem, memory_mb=64))
+
+
+def test_the_solver_refutes_a_false_claim() -> None:
+    """Or the checks above could not fail."""
+    content = SMALL.read_bytes().replace(b"claim south 12", b"claim south 13")
+    with raises(AssertionError, "claim south 13"):
+        assert_true(content, solver.Solver(SMALL.stem, memory_mb=64))
+
+
+@pytest.mark.slow
+def test_damaged_bytes_are_refused(checkers: Checkers) -> None:
     """A byte of the header that is removed, added or replaced gives no valid file, or no stronger claim."""
     content = SMALL.read_bytes()
-    valid = c_verdict(compiled, content)
+    valid = checkers.c_verdict(content)
     end, draw = content.index(b"\n\n") + 2, random.Random(3)
     name = range(content.index(b"ruleset ") + 8, content.index(b"\nrow_width"))
     for place in range(end):
@@ -169,7 +121,7 @@ def test_damaged_bytes_are_refused(compiled: SimpleNamespace) -> None:
         else:
             other[place] = byte
         if bytes(other) != content and place not in name and place != name.stop:
-            got = verdict(compiled, bytes(other))
+            got = checkers.verdict(bytes(other))
             assert got == "" or "bounds" in got or got == valid, (place, kind, byte)
 
 
@@ -195,10 +147,10 @@ def test_damaged_bytes_are_refused(compiled: SimpleNamespace) -> None:
         lambda content: content.replace(b"proof-1", b"proof-2"),
     ],
 )
-def test_files_that_differ_from_the_format(compiled: SimpleNamespace, change) -> None:
+def test_files_that_differ_from_the_format(checkers: Checkers, change) -> None:
     content = SMALL.read_bytes()
     assert change(content) != content
-    assert verdict(compiled, change(content)) == ""
+    assert checkers.verdict(change(content)) == ""
 
 
 def set_position(**changes: str) -> bytes:
@@ -218,8 +170,8 @@ def set_position(**changes: str) -> bytes:
     return f"{options}position set\n{position}{claim}\n\n\n".encode()
 
 
-def test_set_positions(compiled: SimpleNamespace) -> None:
-    assert verdict(compiled, set_position()).startswith(
+def test_set_positions(checkers: Checkers) -> None:
+    assert checkers.verdict(set_position()).startswith(
         "VALID south at least 22, north at least 0 of 46 seeds: bounds"
     )
     for changes in (
@@ -238,105 +190,38 @@ def test_set_positions(compiled: SimpleNamespace) -> None:
         {"claim": "claim south 27 cap 0 leaf 20 letters 0"},
         {"claim": "claim south 23 cap 0 leaf 0 letters 0"},
     ):
-        assert verdict(compiled, set_position(**changes)) == "", changes
-    assert verdict(
-        compiled, set_position(owners="S" + "-" * 10 + "S", seeds="4 0 1 0 0 2 0 1 0 0 0 1", stores="20 19")
+        assert checkers.verdict(set_position(**changes)) == "", changes
+    assert checkers.verdict(
+        set_position(owners="S" + "-" * 10 + "S", seeds="4 0 1 0 0 2 0 1 0 0 0 1", stores="20 19")
     )
-
-
-def options_of(rules: naive.Rules) -> SimpleNamespace:
-    return SimpleNamespace(
-        row_width=rules.width,
-        seeds_per_hole=rules.seeds,
-        direction="clockwise" if rules.clockwise else "anticlockwise",
-        landing=rules.landing,
-        captures_last=rules.captures_last,
-        owns_on=rules.weg_side,
-        ransoms_empty=rules.ransoms_empty,
-        round_end=rules.round_end,
-        opening=rules.opening,
-        total=2 * rules.width * rules.seeds,
-    )
-
-
-def numbers_of(options: SimpleNamespace) -> list[int]:
-    words = [str(getattr(options, key)).lower() for key in WORDS]
-    places = [WORDS[key].index(word) for key, word in zip(WORDS, words, strict=True)]
-    return [options.row_width, options.seeds_per_hole, *places]
-
-
-def accounts(game: naive.Game, prover: int, cap: int) -> tuple[list[int], list[int], int]:
-    """Return the seeds with levels, the owners and `got` of a position."""
-    owners = [FREE if owner == naive.NO_PLAYER else owner for owner in game.owner]
-    seeds = [n if owner == FREE else min(n, cap) for n, owner in zip(game.seeds, owners, strict=True)]
-    held = sum(n for n, owner in zip(game.seeds, owners, strict=True) if owner == prover)
-    return seeds, owners, game.stores[prover] + held
-
-
-def by_python(options, prover, cap, game, seeds, owners, got, hole):
-    """Play a turn with the Python checker; return the numbers that turns.c prints."""
-    walk = check.Walk(options, prover, 0, cap, 0, "")
-    free = check.board_of(n if owner == FREE else 0 for n, owner in zip(seeds, owners, strict=True))
-    levels = check.board_of(0 if owner == FREE else n for n, owner in zip(seeds, owners, strict=True))
-    bits = [sum(1 << h for h, owner in enumerate(owners) if owner == player) for player in (0, 1)]
-    key, got, is_over = walk.play((free, levels, *bits, game.player, game.stall), got, hole)
-    board = list((key[0] + key[1]).to_bytes(walk.size, "little"))
-    owners = [0 if key[2] >> h & 1 else 1 if key[3] >> h & 1 else FREE for h in range(walk.size)]
-    return [int(is_over), key[4], key[5], got, *board, *owners, *([] if is_over else walk.legal(key))]
-
-
-def compare_turns(compiled: SimpleNamespace, name: str, num_turns: int) -> None:
-    """Compare random turns with naive.py: exact accounts are equal, capped ones never better."""
-    rules, draw = naive.NAIVE_RULESETS[name], random.Random(name)
-    options, cases, asked = options_of(rules), [], []
-    game = naive.new_game(rules)
-    while len(cases) < num_turns:
-        if game.end:
-            game = naive.new_game(rules)
-        prover, cap = (
-            draw.randrange(2),
-            255 if rules.landing == "uur" or draw.random() < 0.5 else draw.randrange(5),
-        )
-        seeds, owners, got = accounts(game, prover, cap)
-        mover, stall = game.player, game.stall
-        hole = naive.hole_of(rules, mover, draw.choice(naive.legal(game)))
-        before = naive.copy_of(game)
-        naive.play(game, naive.action_of(rules, mover, hole))
-        asked.append(
-            [*numbers_of(options), options.total, prover, cap, mover, stall, got, *seeds, *owners, hole]
-        )
-        cases.append((before, naive.copy_of(game), prover, cap, seeds, owners, got, hole))
-    text = "\n".join(" ".join(map(str, numbers)) for numbers in asked)
-    done = subprocess.run([compiled.turns], input=text, capture_output=True, text=True, check=True)
-    answers = [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
-    assert len(answers) == len(cases)
-    for (before, game, prover, cap, seeds, owners, got, hole), answer in zip(cases, answers, strict=True):
-        other = by_python(options, prover, cap, before, seeds, owners, got, hole)
-        if answer[0]:  # the round is over: the next mover does not matter
-            other[1] = answer[1]
-        assert other == answer
-        exact, owners_after, holdings = accounts(game, prover, cap)
-        size = 2 * rules.width
-        legal = [naive.hole_of(rules, game.player, action) for action in naive.legal(game)]
-        assert answer[0] == bool(game.end)
-        assert game.end or answer[1:3] == [game.player, game.stall]
-        assert answer[4 + size :] == owners_after + legal
-        assert answer[3] == holdings if cap == 255 else answer[3] <= holdings
-        for hole, level in enumerate(answer[4 : 4 + size]):
-            if owners_after[hole] == FREE or cap == 255:
-                assert level == exact[hole]
-            elif owners_after[hole] == prover:
-                assert level in (game.seeds[hole], cap)
-            else:
-                assert level <= game.seeds[hole]
 
 
 @pytest.mark.parametrize("name", naive.NAIVE_RULESETS)
-def test_turns_equal_the_naive_rules(compiled: SimpleNamespace, name: str) -> None:
-    compare_turns(compiled, name, 100)
+def test_turns_equal_the_naive_rules(checkers: Checkers, name: str) -> None:
+    draw = random.Random(name)
+    compare(checkers, random_cases(naive.NAIVE_RULESETS[name], draw, 100), draw)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", naive.NAIVE_RULESETS)
-def test_many_turns_equal_the_naive_rules(compiled: SimpleNamespace, name: str) -> None:
-    compare_turns(compiled, name, 700)
+def test_many_turns_equal_the_naive_rules(checkers: Checkers, name: str) -> None:
+    draw = random.Random(name)
+    compare(checkers, random_cases(naive.NAIVE_RULESETS[name], draw, 700), draw, rulesets.lookup(name))
+
+
+def replay(checkers: Checkers, path: Path, number: int, ruleset: Ruleset | None = None) -> None:
+    """Compare the turns of the first recorded games."""
+    cases = [case for record in recorded(path)[:number] for case in recorded_cases(record)]
+    assert len(cases) > 10 * number
+    compare(checkers, cases, random.Random(path.name), ruleset)
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name[:-9])
+def test_turns_equal_ludiis_games(checkers: Checkers, path: Path) -> None:
+    replay(checkers, path, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name[:-9])
+def test_turns_equal_all_of_ludiis_games(checkers: Checkers, path: Path) -> None:
+    replay(checkers, path, 80, rulesets.lookup(path.name[:-9]))
