@@ -42,6 +42,8 @@ mancala verify leyla.proof
 | `first_turns/NAME-S1.proof` | the position after South's turn from hole 1 |
 | `check.c`, `check.py` | two checkers that share no code with the package or each other |
 
+## Files
+
 The value is the margin for the player to move, without seeds in stores. *Positions* are those that the proof
 visits, without positions of at most *leaf* free seeds. The checkers search these themselves.
 

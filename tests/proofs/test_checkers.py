@@ -1,5 +1,6 @@
 """The two checkers of proof files: the C program and the Python program, which share no code."""
 
+import hashlib
 import random
 import re
 from pathlib import Path
@@ -7,8 +8,19 @@ from pathlib import Path
 import naive
 import pytest
 from error_checks import raises
+from markdown_tables import rows_by_name
 from proof_attacks import assert_true, damaged
-from proof_checkers import COMPILER, WORDS, Checkers, compare, random_cases, recorded_cases
+from proof_checkers import (
+    COMPILER,
+    ROOT,
+    WORDS,
+    Checkers,
+    compare,
+    is_valid_in_package,
+    python_verdict,
+    random_cases,
+    recorded_cases,
+)
 from recorded_games import RECORDINGS, recorded
 
 from mancala_env import Ruleset, rulesets, solver
@@ -16,6 +28,7 @@ from mancala_env import Ruleset, rulesets, solver
 DATA = Path(__file__).parent / "data"
 FILES = sorted(DATA.glob("*.proof"))
 SMALL = DATA / "ludii_leyla_gobale_somaliland.proof"
+PUBLISHED, MOST_SECONDS = ROOT / "proofs", 4.0
 
 
 @pytest.fixture(scope="session")
@@ -29,6 +42,29 @@ def checkers(tmp_path_factory: pytest.TempPathFactory) -> Checkers:
 @pytest.mark.slow
 def test_both_checkers_accept_a_proof(checkers: Checkers, path: Path) -> None:
     assert checkers.verdict(path.read_bytes()).splitlines()[0].endswith("exact")
+
+
+def listed() -> dict[str, list[str]]:
+    return rows_by_name(PUBLISHED / "README.md", "Files")
+
+
+def test_the_page_lists_every_published_proof() -> None:
+    files = {path.relative_to(PUBLISHED).as_posix(): path for path in PUBLISHED.rglob("*.proof")}
+    page = (PUBLISHED / "README.md").read_text(encoding="utf-8")
+    assert listed().keys() == files.keys()
+    for name, path in files.items():
+        assert f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n" in page, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", listed())
+def test_published_proofs_are_valid(checkers: Checkers, name: str) -> None:
+    """Each checker that needs few seconds, by the page, accepts the file; `make proofs` runs them all."""
+    content, seconds = (PUBLISHED / name).read_bytes(), [float(cell) for cell in listed()[name][-3:]]
+    verdicts = (checkers.c_verdict, python_verdict, is_valid_in_package)
+    found = [verdict(content) for verdict, each in zip(verdicts, seconds, strict=True) if each < MOST_SECONDS]
+    assert found
+    assert all(found)
 
 
 def test_bounds_of_one_claim(checkers: Checkers) -> None:

@@ -4,17 +4,17 @@ import random
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from error_checks import raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from proof_checkers import play_in_accounts
 from strategies import reached
 
 from mancala_env import Position, Ruleset, rulesets, solver
 from mancala_env.cli import main
-from mancala_env.engine.state import encode, load, save
+from mancala_env.engine.state import encode, load
 from mancala_env.errors import InvalidArgument, InvalidPosition
 from mancala_env.solver import certificate_walk as walks
 from mancala_env.solver.certificate import Claim, InvalidProof, Proof, Walk, verify
@@ -233,11 +233,6 @@ class Accounts:
             self.owner[new] = mover
 
 
-@numba.njit
-def play(rules, claim, games, hole):
-    save(games, 0, walks.play_in_accounts(rules, claim, load(games, 0), hole))
-
-
 @settings(max_examples=300, deadline=None)
 @given(reached(), st.integers(0, 1), st.integers(0, 5) | st.just(255), st.randoms())
 @pytest.mark.slow
@@ -261,7 +256,7 @@ def test_turns_in_accounts_are_those_of_the_page(
         if turn.endless:
             return
         expected.play(mover, hole, turn.laps, turn.captured, turn.new_owned)
-        play(rules, claim, line.games, hole)
+        play_in_accounts(rules, claim, line.games, hole)
         found = Position._of(position.ruleset, line.games[:1].copy())
         assert found.seeds.tolist() == expected.levels
         assert found.stores[prover] == expected.got
