@@ -3,13 +3,14 @@
 import hashlib
 import random
 import re
+import subprocess
 from pathlib import Path
 
 import naive
 import pytest
 from error_checks import raises
 from markdown_tables import rows_by_name
-from proof_attacks import assert_true, damaged
+from proof_attacks import assert_true, damaged, with_another_byte, with_another_word
 from proof_checkers import (
     COMPILER,
     ROOT,
@@ -159,6 +160,20 @@ def test_damaged_bytes_are_refused(checkers: Checkers) -> None:
         if bytes(other) != content and place not in name and place != name.stop:
             got = checkers.verdict(bytes(other))
             assert got == "" or "bounds" in got or got == valid, (place, kind, byte)
+
+
+@pytest.mark.slow
+def test_the_c_program_has_no_undefined_behaviour(checkers: Checkers, tmp_path: Path) -> None:
+    try:
+        strict = Checkers(tmp_path, "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    except subprocess.CalledProcessError:
+        pytest.skip("the compiler lacks these checks")
+    draw = random.Random(5)
+    for path in FILES:
+        content = path.read_bytes()
+        others = [change(content, draw) for change in (damaged, with_another_word, with_another_byte) * 4]
+        for other in [content, *others]:
+            assert strict.c_verdict(other) == checkers.c_verdict(other)
 
 
 @pytest.mark.parametrize(

@@ -51,17 +51,27 @@ check = _loaded()
 class Checkers:
     """The compiled programs in a folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str) -> None:
         assert COMPILER is not None
         self.file = folder / "one.proof"
         self.check, self.turns = folder / "check", folder / "turns"
-        flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-pedantic", "-Werror", f"-I{ROOT / 'proofs'}"]
+        flags = [
+            "-std=c99",
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-pedantic",
+            "-Werror",
+            f"-I{ROOT / 'proofs'}",
+            *options,
+        ]
         for program, source in (
             (self.check, ROOT / "proofs" / "check.c"),
             (self.turns, ROOT / "tests" / "proofs" / "turns.c"),
         ):
             loose = ["-Wno-unused-function"] if program == self.turns else []
-            subprocess.run([COMPILER, *flags, *loose, "-o", program, source], check=True)
+            included = f"-I{ROOT / 'proofs'}"
+            subprocess.run([COMPILER, *flags, *loose, included, "-o", program, source], check=True)
 
     def c_verdict(self, content: bytes) -> str:
         """Return what the C program prints about a valid file, or nothing."""
