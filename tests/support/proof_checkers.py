@@ -136,8 +136,9 @@ def random_cases(rules: naive.Rules, draw: random.Random, number: int) -> list[C
     while len(cases) < number:
         if game.end:
             game = naive.new_game(rules)
-        cases.append(case_of(game, draw.choice(naive.legal(game))))
-        game = naive.copy_of(cases[-1].after)
+        action = draw.choice(naive.legal(game))
+        cases.append(case_of(game, action))
+        naive.play(game, action)
     return cases
 
 
