@@ -8,27 +8,33 @@ from pathlib import Path
 
 import naive
 import pytest
-from error_checks import raises
-from markdown_tables import rows_by_name
-from proof_attacks import assert_true, damaged, with_another_byte, with_another_word
-from proof_checkers import (
+from compiled_checkers import (
     COMPILER,
-    ROOT,
-    WORDS,
     Checkers,
     compare,
     is_valid_in_package,
-    python_verdict,
     random_cases,
     recorded_cases,
+)
+from error_checks import raises
+from markdown_tables import rows_by_name
+from proof_attacks import assert_true, with_another_byte, with_another_word
+from proof_checks import (
+    DATA,
+    FORMAT_CHANGES,
+    ROOT,
+    SMALL,
+    WORDS,
+    WRONG_POSITIONS,
+    damaged,
+    python_verdict,
+    set_position,
 )
 from recorded_games import RECORDINGS, recorded
 
 from mancala_env import Ruleset, rulesets, solver
 
-DATA = Path(__file__).parent / "data"
 FILES = sorted(DATA.glob("*.proof"))
-SMALL = DATA / "ludii_leyla_gobale_somaliland.proof"
 PUBLISHED, MOST_SECONDS = ROOT / "proofs", 4.0
 
 
@@ -179,71 +185,18 @@ def test_the_c_program_has_no_undefined_behaviour(checkers: Checkers, tmp_path: 
             assert strict.c_verdict(other) == checkers.c_verdict(other)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda content: content + b"\n",
-        lambda content: content[:-1],
-        lambda content: content + b"a",
-        lambda content: b"",
-        lambda content: content.replace(b"\n", b"\r\n"),
-        lambda content: content.replace(b"opening", b"players 2\nopening"),
-        lambda content: content.replace(b"row_width 6", b"row_width 06"),
-        lambda content: content.replace(b"row_width 6", b"row_width +6"),
-        lambda content: content.replace(b"row_width 6", b"row_width 6 "),
-        lambda content: content.replace(b"row_width 6", b"row_width 13"),
-        lambda content: content.replace(b"row_width 6", b"row_width 4294967302"),
-        lambda content: content.replace(b"cap 0", b"cap 1"),
-        lambda content: content.replace(b"leaf 8", b"leaf 256"),
-        lambda content: content.replace(b"letters 1608", b"letters 4294968904"),
-        lambda content: content.replace(b"claim south 12", b"claim south 49"),
-        lambda content: content.replace(b"claim south", b"claim north"),
-        lambda content: content.replace(b"proof-1", b"proof-2"),
-    ],
-)
+@pytest.mark.parametrize("change", FORMAT_CHANGES)
 def test_files_that_differ_from_the_format(checkers: Checkers, change) -> None:
     content = SMALL.read_bytes()
     assert change(content) != content
     assert checkers.verdict(change(content)) == ""
 
 
-def set_position(**changes: str) -> bytes:
-    """Return a file about a position of Layli Goobalay, in which South gets one seed more or nothing."""
-    lines = {
-        "seeds": "0 0 1 0 0 2 0 1 0 0 0 0",
-        "owners": "-" * 12,
-        "stores": "22 20",
-        "mover": "south",
-        "stall": "0",
-    }
-    claim = changes.pop("claim", "claim south 22 cap 0 leaf 0 letters 0")
-    lines |= changes
-    options = SMALL.read_text().split("position")[0].replace("captures_last false", "captures_last true")
-    options = options.replace("either_stuck", "mover_stuck").replace("rightmost", "free")
-    position = "".join(f"{key} {value}\n" for key, value in lines.items())
-    return f"{options}position set\n{position}{claim}\n\n\n".encode()
-
-
 def test_set_positions(checkers: Checkers) -> None:
     assert checkers.verdict(set_position()).startswith(
         "VALID south at least 22, north at least 0 of 46 seeds: bounds"
     )
-    for changes in (
-        {"seeds": "0 0 1 0 0 2 0 1 0 0 0"},
-        {"seeds": "0 0 1 0 0 2 0 1 0 0 0 0 0"},
-        {"seeds": "0 0 0 0 0 0 0 1 0 0 0 0"},
-        {"seeds": "0 0 1 0 0 2 0 256 0 0 0 0"},
-        {"owners": "-" * 11},
-        {"owners": "S" + "-" * 11},
-        {"owners": "S" + "-" * 10 + "N"},
-        {"owners": "s" + "-" * 11},
-        {"stores": "22 23"},
-        {"stores": "22"},
-        {"mover": "east"},
-        {"stall": "50"},
-        {"claim": "claim south 27 cap 0 leaf 20 letters 0"},
-        {"claim": "claim south 23 cap 0 leaf 0 letters 0"},
-    ):
+    for changes in WRONG_POSITIONS:
         assert checkers.verdict(set_position(**changes)) == "", changes
     assert checkers.verdict(
         set_position(owners="S" + "-" * 10 + "S", seeds="4 0 1 0 0 2 0 1 0 0 0 1", stores="20 19")

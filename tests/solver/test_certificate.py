@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled_checkers import play_in_accounts
 from error_checks import raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from proof_checkers import play_in_accounts
 from strategies import reached
 
 from mancala_env import Position, Ruleset, rulesets, solver

@@ -5,7 +5,6 @@ file is about, and every turn that the file names must win.
 """
 
 import random
-import re
 import tempfile
 from dataclasses import replace
 from functools import lru_cache
@@ -13,7 +12,8 @@ from pathlib import Path
 
 import naive
 import numpy as np
-from proof_checkers import WORDS, Checkers, case_of, compare, random_cases, recorded_cases
+from compiled_checkers import Checkers, case_of, compare, random_cases, recorded_cases
+from proof_checks import WORDS, damaged
 from recorded_games import RECORDINGS, recorded
 from strategies import POSSIBLE_DIALS
 from twins import naive_rules, random_pair
@@ -29,26 +29,6 @@ _MOST_LEAF = 8
 """Free seeds of a position that a checker may have to search in a damaged file."""
 _MOST_NODES = 200_000
 _FOLDER: list[tempfile.TemporaryDirectory[str]] = []
-
-
-def damaged(content: bytes, draw: random.Random) -> bytes:
-    """Return a file with a letter changed, removed or repeated, or with the rest of the letters reversed."""
-    head, _, body = content.partition(b"\n\n")
-    streams = [bytearray(letters) for letters in body.split(b"\n")[:-1]]
-    stream = streams[draw.randrange(len(streams))] or streams[0]
-    place, kind = draw.randrange(len(stream) or 1), draw.randrange(4)
-    if kind == 2 or not stream:
-        stream.insert(place, stream[place] if stream else draw.choice(b"abc"))
-    elif kind == 0:
-        stream[place] = ord("a") + (stream[place] - ord("a") + draw.randrange(1, 4)) % 6
-    elif kind == 1:
-        del stream[place]
-    else:
-        stream[place:] = stream[place:][::-1]
-    lines = head.split(b"\n")
-    for n, letters in enumerate(streams, len(lines) - len(streams)):
-        lines[n] = re.sub(rb"\d+$", b"%d" % len(letters), lines[n])
-    return b"\n".join([*lines, b"", *streams, b""])
 
 
 def with_another_word(content: bytes, draw: random.Random) -> bytes:

@@ -15,9 +15,9 @@ import naive
 import numpy as np
 from bad_inputs import try_bad_inputs
 from checkpoint_fuzzing import fuzz
+from compiled_checkers import COMPILER
 from hostile_files import try_files
 from proof_attacks import proof_turns, proofs
-from proof_checkers import COMPILER
 from soak_losses import losses
 from soak_system import (
     failing_opponents,

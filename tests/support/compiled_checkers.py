@@ -1,51 +1,26 @@
-"""The checkers of proof files for tests: verdicts on files, and single turns compared with other rules.
+"""The three checkers of proof files: their verdicts, and single turns compared with other rules.
 
-proofs/check.c is compiled, proofs/check.py is imported, and the third one is the package.
 tests/proofs/turns.c plays single turns with the rules of proofs/check.c.
 """
 
-import importlib.util
 import random
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import naive
 import numba
 import numpy as np
+from proof_checks import FREE, ROOT, accounts, by_python, numbers_of, options_of, python_verdict
 
 from mancala_env import Position, Ruleset
 from mancala_env.engine.state import encode, load, save
 from mancala_env.solver import certificate_walk as walks
 from mancala_env.solver.certificate import InvalidProof, Proof, verify
 
-ROOT = Path(__file__).parents[2]
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-WORDS = {
-    "direction": ("anticlockwise", "clockwise"),
-    "landing": ("uur", "pair", "weg"),
-    "captures_last": ("true", "false"),
-    "owns_on": ("opponent", "either"),
-    "ransoms_empty": ("true", "false"),
-    "round_end": ("mover_stuck", "either_stuck", "both_stuck"),
-    "opening": ("free", "rightmost", "eights"),
-}
-_FREE = 2
-
-
-def _loaded() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("proof_check", ROOT / "proofs" / "check.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-check = _loaded()
 
 
 class Checkers:
@@ -92,14 +67,6 @@ class Checkers:
         ours = self.verdict(content)
         assert bool(ours) == is_valid_in_package(content)
         return ours
-
-
-def python_verdict(content: bytes) -> str:
-    """Return what the Python program prints about a valid file, or nothing."""
-    try:
-        return check.check(content)
-    except check.InvalidProof:
-        return ""
 
 
 def is_valid_in_package(content: bytes) -> bool:
@@ -168,52 +135,10 @@ def recorded_cases(record: dict[str, Any]) -> Iterator[Case]:
     yield Case(before, naive.hole_of(rules, last["mover"], last["action"]), None, [], record["count"])
 
 
-def _options_of(rules: naive.Rules) -> SimpleNamespace:
-    return SimpleNamespace(
-        row_width=rules.width,
-        seeds_per_hole=rules.seeds,
-        direction="clockwise" if rules.clockwise else "anticlockwise",
-        landing=rules.landing,
-        captures_last=rules.captures_last,
-        owns_on=rules.weg_side,
-        ransoms_empty=rules.ransoms_empty,
-        round_end=rules.round_end,
-        opening=rules.opening,
-        total=2 * rules.width * rules.seeds,
-    )
-
-
-def _numbers_of(options: SimpleNamespace) -> list[int]:
-    words = [str(getattr(options, key)).lower() for key in WORDS]
-    places = [WORDS[key].index(word) for key, word in zip(WORDS, words, strict=True)]
-    return [options.row_width, options.seeds_per_hole, *places]
-
-
-def _accounts(game: naive.Game, prover: int, cap: int) -> tuple[list[int], list[int], int]:
-    """Return the seeds with levels, the owners and `got` of a position."""
-    owners = [_FREE if owner == naive.NO_PLAYER else owner for owner in game.owner]
-    seeds = [n if owner == _FREE else min(n, cap) for n, owner in zip(game.seeds, owners, strict=True)]
-    held = sum(n for n, owner in zip(game.seeds, owners, strict=True) if owner == prover)
-    return seeds, owners, game.stores[prover] + held
-
-
-def _by_python(options, prover, cap, game, accounts, hole):
-    """Play a turn with the Python checker; return the numbers that turns.c prints."""
-    seeds, owners, got = accounts
-    walk = check.Walk(options, prover, 0, cap, 0, "")
-    free = check.board_of(n if owner == _FREE else 0 for n, owner in zip(seeds, owners, strict=True))
-    levels = check.board_of(0 if owner == _FREE else n for n, owner in zip(seeds, owners, strict=True))
-    bits = [sum(1 << h for h, owner in enumerate(owners) if owner == player) for player in (0, 1)]
-    key, got, is_over = walk.play((free, levels, *bits, game.player, game.stall), got, hole)
-    board = list((key[0] + key[1]).to_bytes(walk.size, "little"))
-    owners = [0 if key[2] >> h & 1 else 1 if key[3] >> h & 1 else _FREE for h in range(walk.size)]
-    return [int(is_over), key[4], key[5], got, *board, *owners, *([] if is_over else walk.legal(key))]
-
-
 @numba.njit
-def play_in_accounts(rules, claim, games, hole):
+def play_inaccounts(rules, claim, games, hole):
     """Play a turn of row 0 in the accounts of a claim."""
-    save(games, 0, walks.play_in_accounts(rules, claim, load(games, 0), hole))
+    save(games, 0, walks.play_inaccounts(rules, claim, load(games, 0), hole))
 
 
 def _by_package(ruleset: Ruleset, prover: int, cap: int, game: naive.Game, hole: int) -> list[int]:
@@ -222,9 +147,9 @@ def _by_package(ruleset: Ruleset, prover: int, cap: int, game: naive.Game, hole:
     rules, line = encode(ruleset), walks.new_line(ruleset, 2)
     claim = walks.Claim(prover, 1, cap, 0, ruleset.total_seeds)
     walks.start(rules, claim, line, load(position.games, 0))
-    play_in_accounts(rules, claim, line.games, hole)
+    play_inaccounts(rules, claim, line.games, hole)
     after = Position._of(ruleset, line.games[:1].copy())
-    owners = [_FREE if owner < 0 else owner for owner in after.owner.tolist()]
+    owners = [FREE if owner < 0 else owner for owner in after.owner.tolist()]
     legal = (np.array(after.legal_actions, int) + ruleset.row_width * after.player) % ruleset.num_holes
     numbers = [int(after.is_over), after.player, after.stall, after.stores[prover]]
     return [*numbers, *after.seeds.tolist(), *owners, *legal.tolist()]
@@ -238,20 +163,20 @@ def compare(
     With `ruleset`, the same as that of the cases, the package plays the turns too.
     """
     rules = cases[0].before.rules
-    options, drawn, asked = _options_of(rules), [], []
+    options, drawn, asked = options_of(rules), [], []
     for before, hole, after, *_ in cases:
         prover, cap = draw.randrange(2), draw.choice((255, 255, 255, 0, 1, 2, 3, 4))
         if rules.landing == "uur" or after is None:
             cap = 0 if rules.landing == "uur" and ruleset else 255
-        seeds, owners, got = accounts = _accounts(before, prover, cap)
-        drawn.append((prover, cap, accounts))
-        numbers = [*_numbers_of(options), options.total, prover, cap, before.player, before.stall, got]
+        seeds, owners, got = accounts(before, prover, cap)
+        drawn.append((prover, cap, seeds, owners, got))
+        numbers = [*numbers_of(options), options.total, prover, cap, before.player, before.stall, got]
         asked.append([*numbers, *seeds, *owners, hole])
     text = "\n".join(" ".join(map(str, numbers)) for numbers in asked)
     done = subprocess.run([checkers.turns], input=text, capture_output=True, text=True, check=True)
     answers = [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
-    for case, (prover, cap, accounts), answer in zip(cases, drawn, answers, strict=True):
-        others = [_by_python(options, prover, cap, case.before, accounts, case.hole)]
+    for case, (prover, cap, *held), answer in zip(cases, drawn, answers, strict=True):
+        others = [by_python(options, prover, cap, case.before, *held, case.hole)]
         if ruleset is not None:
             others.append(_by_package(ruleset, prover, cap, case.before, case.hole))
         for other in others:
@@ -267,16 +192,16 @@ def _assert_follows(case: Case, prover: int, cap: int, answer: list[int]) -> Non
     size = 2 * rules.width
     levels, owners, legal = answer[4 : 4 + size], answer[4 + size : 4 + 2 * size], answer[4 + 2 * size :]
     if game is None:
-        free = sum(levels[hole] for hole in naive.row(rules, prover) if owners[hole] == _FREE)
+        free = sum(levels[hole] for hole in naive.row(rules, prover) if owners[hole] == FREE)
         assert (answer[0], answer[3] + free) == (1, case.counts[prover])
         return
-    exact, owners_after, holdings = _accounts(game, prover, cap)
+    exact, owners_after, holdings = accounts(game, prover, cap)
     assert answer[0] == bool(game.end)
     assert game.end or answer[1:3] == [game.player, game.stall]
     assert (owners, legal) == (owners_after, case.legal)
     assert answer[3] == holdings if cap == 255 or rules.landing == "uur" else answer[3] <= holdings
     for hole, level in enumerate(levels):
-        if owners[hole] == _FREE or cap == 255:
+        if owners[hole] == FREE or cap == 255:
             assert level == exact[hole]
         elif owners[hole] == prover:
             assert level in (game.seeds[hole], cap)
