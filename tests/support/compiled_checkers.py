@@ -136,9 +136,9 @@ def recorded_cases(record: dict[str, Any]) -> Iterator[Case]:
 
 
 @numba.njit
-def play_inaccounts(rules, claim, games, hole):
+def play_in_accounts(rules, claim, games, hole):
     """Play a turn of row 0 in the accounts of a claim."""
-    save(games, 0, walks.play_inaccounts(rules, claim, load(games, 0), hole))
+    save(games, 0, walks.play_in_accounts(rules, claim, load(games, 0), hole))
 
 
 def _by_package(ruleset: Ruleset, prover: int, cap: int, game: naive.Game, hole: int) -> list[int]:
@@ -147,7 +147,7 @@ def _by_package(ruleset: Ruleset, prover: int, cap: int, game: naive.Game, hole:
     rules, line = encode(ruleset), walks.new_line(ruleset, 2)
     claim = walks.Claim(prover, 1, cap, 0, ruleset.total_seeds)
     walks.start(rules, claim, line, load(position.games, 0))
-    play_inaccounts(rules, claim, line.games, hole)
+    play_in_accounts(rules, claim, line.games, hole)
     after = Position._of(ruleset, line.games[:1].copy())
     owners = [FREE if owner < 0 else owner for owner in after.owner.tolist()]
     legal = (np.array(after.legal_actions, int) + ruleset.row_width * after.player) % ruleset.num_holes
