@@ -480,3 +480,15 @@ def test_the_published_proofs_are_valid(file: Path) -> None:
     lower, upper = verify(proof).bounds
     assert lower == upper
     assert proof.position == Position(file.stem)
+
+
+@pytest.mark.parametrize("file", sorted((PROOFS / "first_turns").glob("*.proof")), ids=lambda file: file.stem)
+def test_the_published_proofs_of_first_turns_have_the_values_of_the_book(file: Path) -> None:
+    name, turn = file.stem.split("-")
+    after = Position(name)
+    after.play(int(turn[1:]) - 1)
+    proof = Proof.read(file)
+    assert Proof(after, proof.claims).to_bytes() == proof.to_bytes()
+    lead = after.stores[after.player] - after.stores[1 - after.player]
+    known = solver.solve(Position(name)).action_values[int(turn[1:]) - 1]
+    assert proof.bounds == (-known - lead, -known - lead)
