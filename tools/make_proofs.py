@@ -1,18 +1,20 @@
 """Make, check and list the proof files of proofs/: ``python -m tools.make_proofs``.
 
 Without arguments, every file is checked with the three checkers, and the table of proofs/README.md is written
-again. With names of rulesets, their proofs are made first; ``--actions`` makes those after each first turn.
+again. With ``--new``, files that the table has already are skipped. With names of rulesets, their proofs are
+made first; ``--actions`` makes those after each first turn.
 """
 
 import hashlib
+import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import write_whole
@@ -42,74 +44,76 @@ mancala verify leyla.proof
 | `first_turns/NAME-S1.proof` | the position after South's turn from hole 1 |
 | `check.c`, `check.py` | two checkers that share no code with the package or each other |
 
+## Files
+
 The value is the margin for the player to move, without seeds in stores. *Positions* are those that the proof
 visits, without positions of at most *leaf* free seeds. The checkers search these themselves.
 
 `mancala prove NAME` makes a file. `make proofs` checks all files with all checkers and writes this page.
-The times are processor seconds of one run on {machine}.
+The times are processor seconds of one run on {machine}. A run that takes much longer is stopped.
 
 """
 
 
-class Row(NamedTuple):
-    """One line of the table."""
+def checked(file: Path, checker: Path, most_seconds: int) -> str:
+    """Check a file with every checker, and return its line of the table.
 
-    file: str
-    value: str
-    leaf: int
-    positions: int
-    size: int
-    seconds: tuple[float, ...]
-    sha256: str
-
-
-def checked(file: Path, checker: Path) -> Row:
-    """Check a file with every checker; raise a MancalaError if one rejects it."""
+    Raises:
+        MancalaError: A checker rejects the file.
+    """
     proof = Proof.read(file)
     started = time.process_time()
     found = verify(proof)
-    own = time.process_time() - started
+    own = f"{time.process_time() - started:.2f}"
+    programs = [str(checker)], [sys.executable, str(FOLDER / "check.py")]
+    seconds = [_run([*program, str(file)], most_seconds) for program in programs]
     lower, upper = found.bounds
-    seconds = [
-        _run([str(checker), str(file)]),
-        _run([sys.executable, str(FOLDER / "check.py"), str(file)]),
-        own,
-    ]
-    return Row(
-        file.relative_to(FOLDER).as_posix(),
-        f"{lower:+d}" if lower == upper else f"{lower:+d} to {upper:+d}",
-        proof.claims[0].leaf,
-        found.positions,
-        file.stat().st_size,
-        tuple(seconds),
-        hashlib.sha256(file.read_bytes()).hexdigest(),
-    )
+    value = f"{lower:+d}" if lower == upper else f"{lower:+d} to {upper:+d}"
+    cells = [value, f"{proof.claims[0].leaf}", f"{found.positions:,}", f"{file.stat().st_size:,}"]
+    return f"| `{_name(file)}` | {' | '.join([*cells, *seconds, own])} |"
 
 
-def page(rows: Sequence[Row]) -> str:
-    """Return the page of the files."""
-    lines = [
-        "| file | value | leaf | positions | bytes | C s | Python s | package s |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
-    ]
-    lines += [
-        f"| `{row.file}` | {row.value} | {row.leaf} | {row.positions:,} | {row.size:,} | "
-        + " | ".join(f"{each:.2f}" for each in row.seconds)
-        + " |"
-        for row in rows
-    ]
-    sums = "".join(f"{row.sha256}  {row.file}\n" for row in rows)
-    return _HEAD.format(machine=machine()) + "\n".join(lines) + f"\n\nSHA-256:\n\n```text\n{sums}```\n"
+def _name(file: Path) -> str:
+    return file.relative_to(FOLDER).as_posix()
 
 
-def _run(command: list[str]) -> float:
+def _sum_of(file: Path) -> str:
+    """Return the line of a file's SHA-256."""
+    return f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {_name(file)}\n"
+
+
+def kept(files: Sequence[Path]) -> dict[Path, str]:
+    """Return the lines that the table has for files that have not changed since."""
+    text = PAGE.read_text(encoding="utf-8")
+    rows = re.finditer(r"^\| `(\S+\.proof)` \| [+-].*$", text, re.MULTILINE)
+    lines = {row[1]: row[0] for row in rows}
+    return {file: lines[_name(file)] for file in files if _name(file) in lines and _sum_of(file) in text}
+
+
+def page(lines: Mapping[Path, str]) -> str:
+    """Return the page of the files with these lines."""
+    head = "| file | value | leaf | positions | bytes | C s | Python s | package s |"
+    table = "\n".join([head, "|---|---:|---:|---:|---:|---:|---:|---:|", *lines.values()])
+    sums = "".join(map(_sum_of, lines))
+    return f"{_HEAD.format(machine=machine())}{table}\n\nSHA-256:\n\n```text\n{sums}```\n"
+
+
+def _run(command: list[str], most_seconds: int) -> str:
     """Run a checker and return its processor seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, capture_output=True, text=True)
+    limits = most_seconds, most_seconds + 1
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, limits),
+    )
+    if done.returncode == -signal.SIGXCPU:
+        return f"> {most_seconds}"
     if done.returncode:
         raise MancalaError(f"{' '.join(command)}: {done.stdout}{done.stderr}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return f"{after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime:.2f}"
 
 
 def _build(folder: str) -> Path:
@@ -136,18 +140,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cap", default="255", help="as of mancala prove")
     parser.add_argument("--seeds", default="1", help="as of mancala prove")
     parser.add_argument("--memory_mb", default="1024", help="as of mancala prove")
+    parser.add_argument("--new", action="store_true", help="skip the files that the table has already")
+    parser.add_argument(
+        "--most_seconds", type=int, default=1800, help="most processor seconds of a checker in C or Python"
+    )
     given = parser.parse_args(arguments)
     options = [w for key in ("leaf", "cap", "seeds", "memory_mb") for w in (f"--{key}", getattr(given, key))]
     for name in given.rulesets:
         _make(name, options, given.actions)
+    files = [*sorted(FOLDER.glob("*.proof")), *sorted((FOLDER / FIRST_TURNS).glob("*.proof"))]
+    lines = kept(files)
     with tempfile.TemporaryDirectory() as folder:
         checker = _build(folder)
-        files = [*sorted(FOLDER.glob("*.proof")), *sorted((FOLDER / FIRST_TURNS).glob("*.proof"))]
-        rows = []
         for file in files:
-            rows.append(checked(file, checker))
-            print(rows[-1].file, rows[-1].value, f"{sum(rows[-1].seconds):.1f} s", flush=True)
-    write_whole(PAGE, page(rows))
+            if file not in lines or not given.new:
+                lines[file] = checked(file, checker, given.most_seconds)
+                print(lines[file], flush=True)
+                write_whole(PAGE, page({each: lines[each] for each in files if each in lines}))
     return 0
 
 

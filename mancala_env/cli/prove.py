@@ -13,6 +13,7 @@ from mancala_env.games.notation import turn_text
 from mancala_env.games.position import Position
 
 if TYPE_CHECKING:
+    from mancala_env.solver.certificate import Proof
     from mancala_env.solver.certificate_search import ProofProgress
 
 HELP = "find an exact value and write a proof file of it"
@@ -31,7 +32,7 @@ def add_arguments(parser: Parser) -> None:
     add(
         "--actions",
         action="store_true",
-        help="prove the position after each turn instead, in FILE-TURN.proof",
+        help="prove the position after each turn instead, in FILE-TURN.proof; finished files are kept",
     )
     add("--leaf", type=int, default=8, help="most free seeds of a position that a checker searches itself")
     add("--cap", type=int, default=255, help="largest level of an owned hole in the accounts; 255 is exact")
@@ -57,7 +58,14 @@ def run(options: Any) -> int:
         }
     for file in todo:
         check_out(file, option="--out", read=Proof.read)
-    results = [_prove(after, plan, file, options) for file, after in todo.items()]
+    results = []
+    for file, after in todo.items():
+        kept = _finished(after, file) if options.actions else None
+        proof = kept or _prove(after, plan, file, options)
+        value, size = proof.bounds[0], file.stat().st_size
+        if not options.json:
+            print(f"{file}: value {value:+d}, {size:,} bytes, {'kept' if kept else 'verified'}", flush=True)
+        results.append({"file": str(file), "position": after.to_text(), "value": value, "bytes": size})
     if options.json:
         print_json(results)
     return 0
@@ -72,8 +80,23 @@ def _positions_after(position: Position) -> Iterator[tuple[int, Position]]:
             yield action, after
 
 
-def _prove(position: Position, plan: Any, file: Path, options: Any) -> dict[str, Any]:
-    """Write a proof file, and return the result as plain data."""
+def _finished(position: Position, file: Path) -> "Proof | None":
+    """Return the proof of a file if it is a valid proof of the value of a position."""
+    from mancala_env.solver.certificate import InvalidProof, Proof, verify
+
+    if not file.exists() or not (content := file.read_bytes()):
+        return None
+    proof = Proof.from_bytes(content)
+    if proof.bounds[0] != proof.bounds[1] or Proof(position, proof.claims).to_bytes() != content:
+        return None
+    try:
+        return verify(proof).proof
+    except InvalidProof:
+        return None
+
+
+def _prove(position: Position, plan: Any, file: Path, options: Any) -> "Proof":
+    """Write a proof file, and return the proof."""
     from mancala_env.solver.certificate_search import prove
 
     checkpoint = file.with_name(f".{file.name}.part")
@@ -91,10 +114,7 @@ def _prove(position: Position, plan: Any, file: Path, options: Any) -> dict[str,
         kept = f"the same command resumes from {checkpoint}" if checkpoint.exists() else ""
         raise Interrupted(kept) from None
     proof.save(file)
-    size = file.stat().st_size
-    if not options.json:
-        print(f"{file}: value {proof.bounds[0]:+d}, {size:,} bytes, verified")
-    return {"file": str(file), "position": position.to_text(), "value": proof.bounds[0], "bytes": size}
+    return proof
 
 
 def _line(now: "ProofProgress") -> str:

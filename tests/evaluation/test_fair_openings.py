@@ -23,7 +23,14 @@ from tools.make_fair_openings import TURNS, arrays_of, find, lead_of, main, posi
 
 NAMES = rulesets_with("fair")
 EVEN = "layli_goobalay"
-HARD = (EVEN, "gabata_five_holes", "ludii_leyla_gobale_gabradarre", "ludii_gabata_i")
+HARD = (
+    EVEN,
+    "leyla_gobale_ii",
+    "gabata_five_holes",
+    "ludii_leyla_gobale_gabradarre",
+    "ludii_leyla_gobale_somaliland",
+    "ludii_gabata_i",
+)
 """Rulesets whose positions take seconds."""
 
 

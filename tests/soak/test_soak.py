@@ -9,7 +9,16 @@ from rich.console import Console
 from soak import Campaign
 from soak_stages import STAGES, Stage
 
-QUICK = ("engine", "searches", "failing-opponents", "checkpoints", "files", "bad-inputs")
+QUICK = (
+    "engine",
+    "proofs",
+    "proof-turns",
+    "searches",
+    "failing-opponents",
+    "checkpoints",
+    "files",
+    "bad-inputs",
+)
 
 
 def test_every_bad_input_is_a_value_error_with_a_message() -> None:
@@ -20,6 +29,8 @@ def test_every_bad_input_is_a_value_error_with_a_message() -> None:
 @pytest.mark.parametrize("name", QUICK)
 def test_a_little_of_every_quick_attack(name: str) -> None:
     stage = next(stage for stage in STAGES if stage.name == name)
+    if stage.missing:
+        pytest.skip(stage.missing)
     assert stage.attack(1) > 0
 
 

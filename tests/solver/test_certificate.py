@@ -4,9 +4,9 @@ import random
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
+from compiled_checkers import play_in_accounts
 from error_checks import raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +14,7 @@ from strategies import reached
 
 from mancala_env import Position, Ruleset, rulesets, solver
 from mancala_env.cli import main
-from mancala_env.engine.state import encode, load, save
+from mancala_env.engine.state import encode, load
 from mancala_env.errors import InvalidArgument, InvalidPosition
 from mancala_env.solver import certificate_walk as walks
 from mancala_env.solver.certificate import Claim, InvalidProof, Proof, Walk, verify
@@ -233,11 +233,6 @@ class Accounts:
             self.owner[new] = mover
 
 
-@numba.njit
-def play(rules, claim, games, hole):
-    save(games, 0, walks.play_in_accounts(rules, claim, load(games, 0), hole))
-
-
 @settings(max_examples=300, deadline=None)
 @given(reached(), st.integers(0, 1), st.integers(0, 5) | st.just(255), st.randoms())
 @pytest.mark.slow
@@ -261,7 +256,7 @@ def test_turns_in_accounts_are_those_of_the_page(
         if turn.endless:
             return
         expected.play(mover, hole, turn.laps, turn.captured, turn.new_owned)
-        play(rules, claim, line.games, hole)
+        play_in_accounts(rules, claim, line.games, hole)
         found = Position._of(position.ruleset, line.games[:1].copy())
         assert found.seeds.tolist() == expected.levels
         assert found.stores[prover] == expected.got
@@ -446,6 +441,27 @@ def test_the_commands_prove_and_verify(tmp_path: Path, capsys: Any, monkeypatch:
         )
 
 
+def test_finished_files_of_actions_are_kept(
+    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small("leyla").save("small.yaml")
+    words = ("prove", "small.yaml", "--actions", "--memory_mb", "8", "--out", "all.proof", "--leaf")
+    run(capsys, *words, "3")
+    first, other, *rest = sorted(Path().glob("all-*.proof"))
+    assert rest
+    kept = {file: file.read_bytes() for file in rest}
+    first.write_bytes(Proof.read(first).to_bytes()[:-2] + b"z\n")  # not a proof any more
+    other.write_bytes(rest[0].read_bytes())  # a proof of another position
+    status, out = run(capsys, *words, "0")
+    assert (status, [line.split()[-1] for line in out.splitlines()]) == (
+        0,
+        ["verified"] * 2 + ["kept"] * len(rest),
+    )
+    assert {file: file.read_bytes() for file in rest} == kept
+    assert [verify(Proof.read(file)).proof.claims[0].leaf for file in (first, other)] == [0, 0]
+
+
 def test_an_interrupt_before_the_value_is_known_names_no_checkpoint(
     tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -464,3 +480,15 @@ def test_the_published_proofs_are_valid(file: Path) -> None:
     lower, upper = verify(proof).bounds
     assert lower == upper
     assert proof.position == Position(file.stem)
+
+
+@pytest.mark.parametrize("file", sorted((PROOFS / "first_turns").glob("*.proof")), ids=lambda file: file.stem)
+def test_the_published_proofs_of_first_turns_have_the_values_of_the_book(file: Path) -> None:
+    name, turn = file.stem.split("-")
+    after = Position(name)
+    after.play(int(turn[1:]) - 1)
+    proof = Proof.read(file)
+    assert Proof(after, proof.claims).to_bytes() == proof.to_bytes()
+    lead = after.stores[after.player] - after.stores[1 - after.player]
+    known = solver.solve(Position(name)).action_values[int(turn[1:]) - 1]
+    assert proof.bounds == (-known - lead, -known - lead)

@@ -82,23 +82,23 @@ def python_verdict(content: bytes) -> str:
 
 
 def damaged(content: bytes, draw: random.Random) -> bytes:
-    """Return the content with a letter changed, removed or repeated, or the rest reversed."""
+    """Return a file with a letter changed, removed or repeated, or with the rest of the letters reversed."""
     head, _, body = content.partition(b"\n\n")
-    south, north = body.split(b"\n")[:2]
-    streams = [bytearray(south), bytearray(north)]
-    stream = streams[draw.randrange(2)]
-    place, kind = draw.randrange(len(stream)), draw.randrange(4)
-    if kind == 0:
+    streams = [bytearray(letters) for letters in body.split(b"\n")[:-1]]
+    stream = streams[draw.randrange(len(streams))] or streams[0]
+    place, kind = draw.randrange(len(stream) or 1), draw.randrange(4)
+    if kind == 2 or not stream:
+        stream.insert(place, stream[place] if stream else draw.choice(b"abc"))
+    elif kind == 0:
         stream[place] = ord("a") + (stream[place] - ord("a") + draw.randrange(1, 4)) % 6
     elif kind == 1:
         del stream[place]
-    elif kind == 2:
-        stream.insert(place, stream[place])
     else:
         stream[place:] = stream[place:][::-1]
-    for player, letters in zip(("south", "north"), streams, strict=True):
-        head = re.sub(rf"(claim {player} .* letters )\d+".encode(), rb"\g<1>%d" % len(letters), head)
-    return head + b"\n\n" + bytes(streams[0]) + b"\n" + bytes(streams[1]) + b"\n"
+    lines = head.split(b"\n")
+    for n, letters in enumerate(streams, len(lines) - len(streams)):
+        lines[n] = re.sub(rb"\d+$", b"%d" % len(letters), lines[n])
+    return b"\n".join([*lines, b"", *streams, b""])
 
 
 def set_position(**changes: str) -> bytes:

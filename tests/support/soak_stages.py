@@ -15,7 +15,9 @@ import naive
 import numpy as np
 from bad_inputs import try_bad_inputs
 from checkpoint_fuzzing import fuzz
+from compiled_checkers import COMPILER
 from hostile_files import try_files
+from proof_attacks import proof_turns, proofs
 from soak_losses import losses
 from soak_system import (
     failing_opponents,
@@ -177,12 +179,29 @@ def hostile_files(seed: int) -> int:
         return try_files(seed, 50, Path(place))
 
 
+_NEEDS_COMPILER = "" if COMPILER else "needs a C compiler"
 _NEEDS_ROOT = "needs to mount disks and to become another user: run as root on Linux"
 
 STAGES = (
     Stage("engine", "plays the same games as the plain-Python twin", "turns", 10_000_000, engine),
     Stage(
         "solver", "a used solver is exact, compared with brute force", "positions", 1_000_000, exact_values
+    ),
+    Stage(
+        "proofs",
+        "three checkers agree on damaged proof files, and accept only true ones",
+        "files",
+        50_000,
+        proofs,
+        _NEEDS_COMPILER,
+    ),
+    Stage(
+        "proof-turns",
+        "three checkers play as the plain-Python twin and recorded games",
+        "turns",
+        200_000,
+        proof_turns,
+        _NEEDS_COMPILER,
     ),
     Stage("searches", "minimax finds the same values as plain recursion", "positions", 20_000, searches),
     Stage(

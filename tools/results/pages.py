@@ -212,7 +212,7 @@ def solved() -> dict[str, str]:
         for name in rulesets.names()
         if name in rulesets_with_positions()
     ]
-    head = ("ruleset", "value", "best first actions", "all first actions", "million nodes")
+    head = ("ruleset", "value", "best first actions", "all first actions", "million nodes", "proof")
     return {
         "starts": table(head, [_start_row(*found) for found in starts.items()], head[1:]),
         "measured": _bench(),
@@ -236,7 +236,9 @@ def _start_row(name: str, start: SolvedStart) -> list[str]:
         actions += " (the only one)"
     value = f"**{start.value:+d}**" if start.value else "**0**"
     nodes = "" if start.nodes is None else f"{start.nodes:.2g}" if start.nodes < 10 else f"{start.nodes:.0f}"
-    return [f"`{name}`{note}", value, ", ".join(map(str, start.best)), actions, nodes]
+    file = ROOT / "proofs" / f"{name}.proof"
+    proof = f"[{file.stat().st_size:,} bytes](../../proofs/{file.name})" if file.exists() else ""
+    return [f"`{name}`{note}", value, ", ".join(map(str, start.best)), actions, nodes, proof]
 
 
 def speed() -> dict[str, str]:
