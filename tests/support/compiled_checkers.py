@@ -175,8 +175,8 @@ def compare(
     text = "\n".join(" ".join(map(str, numbers)) for numbers in asked)
     done = subprocess.run([checkers.turns], input=text, capture_output=True, text=True, check=True)
     answers = [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
-    for case, (prover, cap, *held), answer in zip(cases, drawn, answers, strict=True):
-        others = [by_python(options, prover, cap, case.before, *held, case.hole)]
+    for case, (prover, cap, seeds, owners, got), answer in zip(cases, drawn, answers, strict=True):
+        others = [by_python(options, prover, cap, case.before, seeds, owners, got, case.hole)]
         if ruleset is not None:
             others.append(_by_package(ruleset, prover, cap, case.before, case.hole))
         for other in others:

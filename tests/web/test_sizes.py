@@ -78,6 +78,7 @@ def views(page: Page) -> Iterator[str]:
 def faults(page: Page, view: str) -> list[str]:
     """Return what is wrong with a view at the size of the window."""
     page.evaluate("scrollTo(0, 0)")
+    found: list[str] = []
     for _ in range(20):  # a slow machine needs time to turn the board
         page.wait_for_timeout(50)
         found = page.evaluate(CUT, NEEDED[view]) + page.evaluate(HIDDEN, AT_ONCE.get(view, ()))

@@ -114,7 +114,7 @@ def descent_iteration(rules, total, game, s, network, memory, used, seen):
 @kernel
 def ordinal_action(tree, v, s, player, e, random):
     """Draw a child of a state by the ordinal law; return the generator's state and the child."""
-    first, left = np.int64(tree[s, FIRST]), np.int64((1 << tree[s, COUNT]) - 1)
+    first, left, best = np.int64(tree[s, FIRST]), np.int64((1 << tree[s, COUNT]) - 1), -1
     for n in range(tree[s, COUNT], 0, -1):
         best, most = -1, -np.inf
         for i in range(tree[s, COUNT]):
