@@ -208,9 +208,9 @@ def test_the_measurements_that_are_kept_bear_the_documentation_out() -> None:
     lines = [line for page in pages for line in (root / "docs" / page).read_text("utf-8").splitlines()]
     shown = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines if line[:1] == "|"]
     entries = [entry for contest in outcome["contests"] for entry in contest["entries"]]
-    assert {entry["entry"] for entry in entries} == {
-        path.stem for path in (root / "training" / "benchmark").glob("*.py")
-    }
+    programs = {path.stem for path in (root / "training" / "benchmark").glob("*.py")}
+    newer = {"descent", "gumbel_alphazero"}  # docs/research/equal_cost.md compares them
+    assert {entry["entry"] for entry in entries} == programs - newer
     made = set()
     for contest in outcome["contests"]:
         for entry in contest["entries"]:
