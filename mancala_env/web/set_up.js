@@ -73,7 +73,10 @@ export class SetUp {
   }
 
   #change(hole) {
+    const { numHoles, dials } = this.#ruleset;
     PRESSES[this.#press](this.#holes[hole]);
+    // Owned holes come in opposite pairs, except wegs.
+    if (this.#press === "owner" && dials.landing !== "weg") this.#holes[numHoles - 1 - hole].owner.value = this.#holes[hole].owner.value;
     this.#draw();
     const { seeds, owner } = this.#read();
     const held = owner[hole] < 0 ? t("set_up.free") : playerName(owner[hole]);

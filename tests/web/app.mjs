@@ -438,11 +438,16 @@ test("a position is set up by pressing holes", () => {
   choose("owner");
   hole(3).click();
   assert.equal(app.live.textContent, "S4: 1 seed, South");
-  for (let n = 0; n < 2; n++) hole(1).click(); // from North over free to South
+  for (let n = 0; n < 2; n++) hole(1).click(); // from North over free to South, with the opposite hole
   form.element.fire("submit", { preventDefault() {} });
   assert.equal(form.wrong.textContent, "");
   assert.deepEqual([used[0].seeds.slice(0, 4), used[0].owner.slice(0, 4)], [[0, 7, 2, 1], [-1, 0, -1, 0]]);
+  assert.deepEqual([used[0].owner[10], used[0].owner[8]], [0, 0]);
+  form.show(engine.newGame("gabata_i"));
+  hole(3).click();
+  form.element.fire("submit", { preventDefault() {} });
+  assert.deepEqual(used[1].owner.map((owner, n) => [n, owner]).filter(([, owner]) => owner >= 0), [[3, 0]]);
   form.stores[0].value = "1.5"; // cannot be drawn
   form.element.fire("input");
-  assert.equal(form.pressed.caption, t("set_up.total", { seeds: 47, total: 48 }));
+  assert.equal(form.pressed.caption, t("set_up.total", { seeds: 48, total: 48 }));
 });
