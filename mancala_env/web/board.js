@@ -8,6 +8,7 @@ import { writeCaption } from "./caption_line.js";
 import { Film } from "./film.js";
 import { measures as m } from "./measures.js";
 import { caption, placeName, seedsText, steps } from "./motion.js";
+import { gameOf } from "./place.js";
 import { describe, handShapes, Layout, ownedWord, playerName, isEstimate, statusOf, turnName, UprightLayout } from "./scene.js";
 import { sound } from "./sounds.js";
 import { t } from "./texts.js";
@@ -95,7 +96,8 @@ export class BoardView {
 
   /** Show a position without animation.
    * @param {import("./engine.js").Game} game
-   * @param {object} [options]  Those of `describe`. `name(hole)` adds words to a button's label.
+   * @param {object} [options]  Those of `describe`. `name(hole)` adds words to a button's label. `pressable`: the holes
+   *   whose buttons are enabled, by default the legal ones.
    */
   show(game, options = {}) {
     this.#take(game, options);
@@ -200,6 +202,7 @@ export class BoardView {
     this.#layout = new (this.#isNarrow(ruleset) ? UprightLayout : Layout)(ruleset, this.#isTurned);
     const { width, height } = this.#layout;
     this.svg.setAttribute("viewBox", `0 0 ${number(width)} ${number(height)}`);
+    this.place.dataset.game = gameOf(ruleset) ?? "";
     this.place.classList.toggle("upright", this.#layout instanceof UprightLayout);
     this.place.style.setProperty("--width", String(width));
     this.place.style.setProperty("--height", String(height));
@@ -302,7 +305,7 @@ export class BoardView {
 
   /** Label each button with the contents of its hole. */
   #labelButtons() {
-    const { ruleset } = this.#layout, state = this.#state, { legal = [], values = {}, name } = this.#options;
+    const { ruleset } = this.#layout, state = this.#state, { legal = [], values = {}, name, pressable = legal } = this.#options;
     this.#buttons.forEach((button, hole) => {
       const owner = state.owner[hole];
       const said = [t("hole.seeds", { hole: owner < 0 ? turnName(ruleset, state.territory[hole], hole) : placeName(ruleset, hole), seeds: seedsText(state.seeds[hole]) })];
@@ -312,8 +315,8 @@ export class BoardView {
       const more = name?.(hole);
       if (more) said.push(more);
       button.setAttribute("aria-label", said.join(", "));
-      button.classList.toggle("legal", legal.includes(hole));
-      button.setAttribute("aria-disabled", String(!legal.includes(hole)));
+      button.classList.toggle("legal", pressable.includes(hole));
+      button.setAttribute("aria-disabled", String(!pressable.includes(hole)));
     });
   }
 

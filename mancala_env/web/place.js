@@ -4,8 +4,8 @@ import { showDocs } from "./docs_link.js";
 import { h } from "./dom.js";
 import { t } from "./texts.js";
 
-/** The game of the sources that a ruleset of the catalogue is. */
-function gameOf({ name, dials }) {
+/** The game of the sources that a ruleset is; it chooses the texture of the board in style.css. */
+export function gameOf({ name, dials }) {
   if (name === "gabata_3") return "wasan";
   if (/gobale_(ii|gabradarre)/.test(name)) return "gobale";
   return { uur: "layli", pair: "leyla", weg: "gabata" }[dials.landing];

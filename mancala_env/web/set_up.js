@@ -1,12 +1,25 @@
-/** A form to set up a position: seeds, owners, stores, player to move. */
+/** A form to set up a position: a board to press, or fields for seeds, owners, stores and the player to move. */
 
+import { BoardView } from "./board.js";
 import { field, h, select } from "./dom.js";
-import { placeName } from "./motion.js";
+import { placeName, seedsText } from "./motion.js";
 import { rulesetFields } from "./rulesets.js";
 import { playerName } from "./scene.js";
 import { t } from "./texts.js";
 
+/** What a press of a hole does, by the names of the buttons. */
+const PRESSES = {
+  add: ({ seeds }) => { seeds.value = String(Math.min(255, whole(seeds) + 1)); },
+  take: ({ seeds }) => { seeds.value = String(Math.max(0, whole(seeds) - 1)); },
+  owner: ({ owner }) => { owner.value = { "-1": "0", 0: "1", 1: "-1" }[owner.value]; },
+};
+
+/** The number in a field; an empty one has 0. */
+const whole = (input) => (String(input.value).trim() === "" ? 0 : Number(input.value));
+
 export class SetUp {
+  #press = "add";
+  #territory = [];
   #holes = [];
   #ruleset = null;
 
@@ -18,14 +31,18 @@ export class SetUp {
     this.stores = [0, 1].map(() => h("input", { type: "number", min: 0, max: 255, value: 0 }));
     this.player = select([0, 1].map((player) => [String(player), playerName(player)]), "0");
     this.wrong = h("p", { role: "alert", class: "verdict" });
-    this.element = h("form", { class: "fields", onsubmit: (event) => {
+    this.place = h("div", { onkeydown: (event) => event.stopPropagation() }); // digits sow on the board of the view
+    this.presses = Object.keys(PRESSES).map((name) => h("button", { type: "button", "data-does": name, onclick: () => this.#choose(name) }, t(`set_up.press.${name}`)));
+    this.element = h("form", { class: "fields", oninput: () => this.#ruleset && this.#draw(), onsubmit: (event) => {
       event.preventDefault();
       this.#use(use);
     } },
       this.rulesetForm.element,
       h("button", { type: "button", onclick: () => this.#start() }, t("set_up.start")),
-      this.board,
+      h("div", { class: "row", role: "group", "aria-label": t("set_up.press") }, this.presses),
+      h("div", {}, this.place),
       h("div", { class: "setup-row" }, this.stores.map((input, player) => field(t("set_up.store", { player: playerName(player) }), input)), field(t("set_up.player"), this.player)),
+      h("details", {}, h("summary", {}, t("set_up.fields")), this.board),
       this.wrong,
       h("button", { type: "submit", class: "main" }, t("set_up.use")));
   }
@@ -34,6 +51,7 @@ export class SetUp {
   show(game) {
     const { ruleset, seeds, owner, stores, player } = game;
     this.#ruleset = ruleset;
+    this.#territory = game.territory;
     this.rulesetForm.set(ruleset);
     this.#holes = seeds.map((number, hole) => ({
       seeds: h("input", { type: "number", min: 0, max: 255, value: number, "aria-label": t("set_up.seeds", { hole: placeName(ruleset, hole) }) }),
@@ -45,6 +63,43 @@ export class SetUp {
     this.stores.forEach((input, who) => { input.value = stores[who]; });
     this.player.value = String(player);
     this.wrong.textContent = "";
+    this.#choose(this.#press);
+    this.#draw();
+  }
+
+  #choose(name) {
+    this.#press = name;
+    for (const button of this.presses) button.setAttribute("aria-pressed", String(button.dataset.does === name));
+  }
+
+  #change(hole) {
+    const { numHoles, dials } = this.#ruleset;
+    PRESSES[this.#press](this.#holes[hole]);
+    // Owned holes come in opposite pairs, except wegs.
+    if (this.#press === "owner" && dials.landing !== "weg") this.#holes[numHoles - 1 - hole].owner.value = this.#holes[hole].owner.value;
+    this.#draw();
+    const { seeds, owner } = this.#read();
+    const held = owner[hole] < 0 ? t("set_up.free") : playerName(owner[hole]);
+    this.app.say(`${t("hole.seeds", { hole: placeName(this.#ruleset, hole), seeds: seedsText(seeds[hole]) })}, ${held}`);
+  }
+
+  /** The position in the fields. */
+  #read() {
+    return {
+      seeds: this.#holes.map(({ seeds }) => whole(seeds)),
+      owner: this.#holes.map(({ owner }) => Number(owner.value)),
+      stores: this.stores.map(whole),
+      player: Number(this.player.value),
+    };
+  }
+
+  /** Draw the position of the fields, if its numbers can be drawn. */
+  #draw() {
+    const given = this.#read(), numbers = [...given.seeds, ...given.stores], { numHoles, totalSeeds } = this.#ruleset;
+    if (!numbers.every((number) => Number.isInteger(number) && number >= 0 && number <= 255)) return;
+    const caption = t("set_up.total", { seeds: numbers.reduce((sum, number) => sum + number), total: totalSeeds });
+    this.pressed ??= new BoardView(this.place, { onHole: (hole) => this.#change(hole) });
+    this.pressed.show({ ruleset: this.#ruleset, territory: this.#territory, round: 1, end: null, ...given }, { caption, pressable: Array.from({ length: numHoles }, (_, hole) => hole) });
   }
 
   #start() {
@@ -57,15 +112,8 @@ export class SetUp {
 
   #use(use) {
     this.wrong.textContent = "";
-    const whole = (input) => (input.value.trim() === "" ? 0 : Number(input.value));
     try {
-      const game = this.app.engine.setUp(this.#ruleset, {
-        seeds: this.#holes.map(({ seeds }) => whole(seeds)),
-        owner: this.#holes.map(({ owner }) => Number(owner.value)),
-        stores: this.stores.map(whole),
-        player: Number(this.player.value),
-      });
-      use(game);
+      use(this.app.engine.setUp(this.#ruleset, this.#read()));
     } catch (error) {
       this.wrong.textContent = error.message;
     }

@@ -22,6 +22,9 @@ import { legalInWords, turnInWords, whyNotSown } from "./turn_words.js";
 import { badgesOf } from "./values.js";
 import { valuesInWords, ValuesTable } from "./values_table.js";
 
+/** The searches without columns of engines; minimax gives the estimates on the board. */
+const WITHOUT_ENGINES = ["book", "exact", "search"];
+
 export class StudyView {
   #retry = null; // the mistake that the user is asked to improve
   #retried = -1;
@@ -38,7 +41,7 @@ export class StudyView {
     this.happened = h("p", { class: "happened" });
     this.coach = new Coach(this.analysis);
     this.proofs = new ProofCard(app);
-    this.values = new ValuesTable((action) => this.#tryAction(action));
+    this.values = new ValuesTable((action) => this.#tryAction(action), app.settings.engines, (areShown) => this.#useEngines(areShown));
     this.graph = h("div");
     this.slider = h("input", { type: "range", min: 0, max: 0, value: 0, "data-keeps-arrows": "", oninput: () => this.goTo(Number(this.slider.value)) });
     this.report = new ReportCard(this.analysis, { jump: (at) => this.goTo(at) });
@@ -283,7 +286,14 @@ export class StudyView {
 
   #analyse() {
     const { game } = this.line;
-    this.analysis.analyse(game, () => this.line.game === game && this.#draw());
+    this.analysis.analyse(game, () => this.line.game === game && this.#draw(), this.app.settings.engines ? {} : { names: WITHOUT_ENGINES });
+  }
+
+  /** Show the columns of the engines, or the exact values alone. */
+  #useEngines(areShown) {
+    this.app.set("engines", areShown);
+    this.#draw();
+    this.#analyse();
   }
 
   #grade() {

@@ -6,7 +6,7 @@ import { statusOf, valueText } from "./scene.js";
 import { numberText, t } from "./texts.js";
 import { bestOf, boundsOf, finalLeads, storedLead } from "./values.js";
 
-const COLUMNS = ["exact", "book", "search", "mcts", "network"];
+const EXACT = ["exact", "book"], ENGINES = ["search", "mcts", "network"];
 
 /** Bounds of a value in words; "\u2026" if none are known. */
 export function boundsText(bounds) {
@@ -27,14 +27,18 @@ export class ValuesTable {
   #titles = [];
   #rows = []; // {row, cells} of each turn
 
-  /** @param {(action: number) => void} press  Called with the action whose button is pressed. */
-  constructor(press) {
+  /** @param {(action: number) => void} press  Called with the action whose button is pressed.
+   * @param {(areShown: boolean) => void} toggle  Called when the columns of the engines are switched on or off.
+   */
+  constructor(press, areEnginesShown, toggle) {
     this.press = press;
+    this.engines = h("input", { type: "checkbox", checked: areEnginesShown, onchange: () => toggle(this.engines.checked) });
     this.table = h("table", { class: "values" });
     this.note = h("p", {});
     this.columnsNote = h("p", {}, h("small", {}, t("study.columns")));
     this.element = h("section", { class: "card" }, h("h2", {}, t("study.values")),
-      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t("study.values") }, this.table), this.note, this.columnsNote);
+      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t("study.values") }, this.table), this.note,
+      h("label", { class: "check" }, this.engines, t("study.engines")), this.columnsNote);
   }
 
   /** Show what is known of a position; nothing if `isHidden`, while the user looks for a better turn.
@@ -47,8 +51,8 @@ export class ValuesTable {
       return;
     }
     const bounds = finalLeads(game, boundsOf(known)), best = bestOf(game, bounds), stored = storedLead(game);
-    const columns = COLUMNS.filter((name) => name === "exact" || known[name]?.values && Object.keys(known[name].values).length);
-    this.columnsNote.hidden = columns.length === 1;
+    const columns = [...EXACT, ...(this.engines.checked ? ENGINES : [])].filter((name) => name === "exact" || known[name]?.values && Object.keys(known[name].values).length);
+    this.columnsNote.hidden = !columns.some((name) => ENGINES.includes(name));
     const cell = (name, action) => {
       if (name === "exact") return [boundsText(bounds[action]), bounds[action]?.lower === bounds[action]?.upper ? null : "open"];
       const value = known[name].values[action] + (name === "mcts" ? 0 : stored);

@@ -418,3 +418,36 @@ test("a position is filled in, changed and used", () => {
   start.click();
   assert.equal(form.wrong.textContent, "wrong dials");
 });
+
+test("a position is set up by pressing holes", () => {
+  const used = [], form = new SetUp(app, (game) => used.push(game));
+  form.show(engine.fromText("leyla 0,7n,4,0,4,2/0,1,6,4,7n,7 6-0 N"));
+  const hole = (number) => find(form.place, "button").find(({ dataset }) => Number(dataset.hole) === number);
+  const choose = (name) => form.presses.find(({ dataset }) => dataset.does === name).click();
+  const pressed = () => form.presses.filter((button) => button.getAttribute("aria-pressed") === "true").map(({ dataset }) => dataset.does);
+  assert.deepEqual(pressed(), ["add"]);
+  assert.ok(hole(0).classList.contains("legal"));
+  const fullCaption = form.pressed.caption;
+  assert.equal(fullCaption, t("set_up.total", { seeds: 48, total: 48 }));
+  choose("take");
+  assert.deepEqual(pressed(), ["take"]);
+  for (const one of [0, 2, 2]) hole(one).click(); // hole 0 is empty and stays so
+  assert.equal(form.pressed.caption, t("set_up.total", { seeds: 46, total: 48 }));
+  choose("add");
+  hole(3).click();
+  choose("owner");
+  hole(3).click();
+  assert.equal(app.live.textContent, "S4: 1 seed, South");
+  for (let n = 0; n < 2; n++) hole(1).click(); // from North over free to South, with the opposite hole
+  form.element.fire("submit", { preventDefault() {} });
+  assert.equal(form.wrong.textContent, "");
+  assert.deepEqual([used[0].seeds.slice(0, 4), used[0].owner.slice(0, 4)], [[0, 7, 2, 1], [-1, 0, -1, 0]]);
+  assert.deepEqual([used[0].owner[10], used[0].owner[8]], [0, 0]);
+  form.show(engine.newGame("gabata_i"));
+  hole(3).click();
+  form.element.fire("submit", { preventDefault() {} });
+  assert.deepEqual(used[1].owner.map((owner, n) => [n, owner]).filter(([, owner]) => owner >= 0), [[3, 0]]);
+  form.stores[0].value = "1.5"; // cannot be drawn
+  form.element.fire("input");
+  assert.equal(form.pressed.caption, t("set_up.total", { seeds: 48, total: 48 }));
+});

@@ -53,7 +53,8 @@ beforeEach(() => {
   asked.length = 0;
   document.activeElement = document.body;
   app = {
-    engine, networks: new Map(), served: null, speed: [0, 0], said: [], told: [], warned: [], addresses: [], went: [], served_asked: [],
+    engine, networks: new Map(), served: null, speed: [0, 0], said: [], told: [], warned: [], addresses: [], went: [], served_asked: [], settings: { engines: false },
+    set(name, value) { this.settings[name] = value; },
     say(text) { this.said.push(text); },
     tell(text) { if (text) this.told.push(text); },
     warn(text) { if (text) this.warned.push(text); },
@@ -782,6 +783,7 @@ test("each search of a position is asked once, and the quick ones one after the 
     await soon();
   };
   const [book, exact, search, mcts] = [["book", {}], ["values", { milliseconds: 120_000 }], ["minimax", { milliseconds: 1500 }], ["mcts", { milliseconds: 1500 }]];
+  app.settings.engines = true;
   const view = studied({ game: engine.fromText(LATE) });
   assert.deepEqual(tasks(), [book, exact, search]);
   view.leave();
@@ -826,6 +828,7 @@ test("each search of a position is asked once, and the quick ones one after the 
 });
 
 test("values are in a table, open ones with their bounds, and in columns that have some", async () => {
+  app.settings.engines = true;
   const view = studied({ game: engine.fromText(LATE) });
   const rows = () => view.values.table.children[1].children.map((row) => row.children.map(({ textContent }) => textContent));
   const columns = () => view.values.table.children[0].children[0].children.map(({ textContent }) => textContent);
@@ -976,6 +979,32 @@ test("turns that lose seeds are asked again, and the others are not", async () =
   assert.equal(other.verdict.textContent, t("study.retry_none"));
 });
 
+function switchEngines(view, areShown) {
+  view.values.engines.checked = areShown;
+  view.values.engines.fire("change");
+}
+
+test("columns of engines are off until they are switched on, and exact values stay", async () => {
+  const view = studied({ game: engine.fromText(LATE) });
+  const titles = () => view.values.table.all().filter(({ name }) => name === "th").map(({ textContent }) => textContent);
+  const columns = (...names) => [t("study.move"), ...names.map((name) => t(`study.column.${name}`, { depth: 3 }))];
+  assert.equal(view.values.engines.checked, false);
+  await proveAll();
+  asked.findLast(({ task }) => task === "minimax").resolve({ depth: 3, nodes: 5, values: { 1: -2, 5: -10 } });
+  await soon();
+  assert.deepEqual(titles(), columns("exact"));
+  assert.ok(asked.every(({ task }) => task !== "mcts"));
+  switchEngines(view, true);
+  assert.equal(app.settings.engines, true);
+  assert.deepEqual(titles(), columns("exact", "search"));
+  asked.findLast(({ task }) => task === "mcts").resolve({ values: { 1: -0.5, 5: -1 } });
+  await soon();
+  assert.deepEqual(titles(), columns("exact", "search", "mcts"));
+  assert.equal(studied({ game: view.line.game }).values.engines.checked, true); // as remembered
+  switchEngines(view, false);
+  assert.deepEqual([titles(), app.settings.engines], [columns("exact"), false]);
+});
+
 test("Study shows the same game when it is entered again, and explains columns that are there", async () => {
   const line = new GameLine(engine.fromText(LATE));
   line.play(1);
@@ -988,6 +1017,7 @@ test("Study shows the same game when it is entered again, and explains columns t
   }
   await proveAll();
   assert.equal(view.values.columnsNote.hidden, true);
+  switchEngines(view, true);
   asked.findLast(({ task }) => task === "minimax").resolve({ depth: 3, nodes: 5, values: { 1: -2, 5: -10 } });
   await soon();
   assert.equal(view.values.columnsNote.hidden, false);

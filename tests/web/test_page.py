@@ -620,6 +620,7 @@ def test_a_turn_is_paused_walked_seed_by_seed_and_shown_again(open_page: Open) -
 def test_a_position_is_set_up_by_hand(open_page: Open) -> None:
     page = open_page(f"#study/{LATE.replace(' ', '+')}")
     page.get_by_text("Set up a position").click()
+    page.get_by_text("Enter numbers").click()
     for hole in range(12):
         seeds = page.get_by_label(f"Seeds in {'SN'[hole // 6]}{hole % 6 + 1}", exact=True)
         seeds.fill("1" if hole in (0, 8) else "0")
@@ -629,6 +630,52 @@ def test_a_position_is_set_up_by_hand(open_page: Open) -> None:
     page.get_by_label("Store of North").fill("3")
     page.get_by_role("button", name="Study this position").click()
     assert text_of(page) == "layli_goobalay 1,0,0,0,0,0/0,0,1,0,0,0 19-3 S"
+
+
+@pytest.mark.slow
+def test_a_position_is_set_up_by_pressing_holes(open_page: Open) -> None:
+    page = open_page(f"#study/{LATE.replace(' ', '+')}", width=360, height=640, has_touch=True)
+    page.get_by_text("Set up a position").click()
+    hole = page.locator(".panel .board [data-hole='1']")
+    page.get_by_role("button", name="Take a seed").tap()
+    hole.tap()
+    hole.tap()
+    page.get_by_role("button", name="Add a seed").tap()
+    page.locator(".panel .board [data-hole='0']").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("2")  # no turn of the board that is studied
+    expect(page.locator(".panel .board [data-name=caption]")).to_have_text("47 of 48 seeds")
+    assert text_of(page) == LATE
+    page.get_by_role("button", name="Study this position").tap()
+    assert text_of(page) == "layli_goobalay 1,1,0,0,0,2/1,0,2,0,0,1 19-20 S"
+
+
+@pytest.mark.slow
+def test_columns_of_engines_are_switched_on_and_remembered(open_page: Open) -> None:
+    page = open_page(f"#study/{LATE.replace(' ', '+')}")
+    expect(page.locator(".panel")).to_contain_text("All values are exact")
+    expect(page.locator(".values th")).to_have_text(["Move", "exact"])
+    page.get_by_label("Engines").check()
+    expect(page.locator(".values thead")).to_contain_text("MCTS")
+    page.reload()
+    expect(page.get_by_label("Engines")).to_be_checked()
+    expect(page.locator(".values thead")).to_contain_text("MCTS")
+    page.get_by_label("Engines").uncheck()
+    expect(page.locator(".values th")).to_have_text(["Move", "exact"])
+
+
+@pytest.mark.slow
+def test_the_board_has_the_texture_of_its_game(open_page: Open) -> None:
+    page = open_page("#play")
+    texture = "getComputedStyle(document.querySelector('.board'), '::before').backgroundImage"
+    found = set()
+    for name in ("layli_goobalay", "leyla", "gabata_i", "gabata_3", "leyla_gobale_ii"):
+        fragment = f"play/{Position(name).to_text().replace(' ', '+')}"
+        page.evaluate("fragment => { location.hash = fragment }", fragment)
+        expect(page.locator("[data-name=title]")).to_contain_text(rulesets.lookup(name).title.split(",")[0])
+        found.add(page.evaluate(texture))
+    assert len(found) == 5
+    assert "none" not in found
 
 
 @pytest.mark.slow

@@ -104,6 +104,7 @@ def test_study(chromium: Browser, site: Site, keep: Keep) -> None:
         " > document.querySelectorAll('.turns li').length",
         timeout=300_000,
     )
+    page.get_by_label("Engines").check()
     for column in ("MCTS", "Network"):
         page.locator("th", has_text=column).wait_for(timeout=60_000)
     keep(page, "browser-study.png", _LATE)
