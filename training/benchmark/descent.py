@@ -17,8 +17,8 @@ ordinal law: the best of n with probability `e + (1 - e) / n`, otherwise one of 
 
 Unlike in the paper, a state is resolved when its lead is known, not its winner, because regret is in seeds.
 Bounds on the lead resolve states earlier. Final states are not learned, because the network never evaluates
-them. After a game all values are backed up once more. The agent is `value+minimax:4` with the network, as in value_loop.
-Turns inside the search are not environment steps.
+them. After a game all values are backed up once more. The agent is `value+minimax:4` with the network, as
+in value_loop. Turns inside the search are not environment steps.
 """
 
 import math
