@@ -50,7 +50,7 @@ The value is the margin for the player to move, without seeds in stores. *Positi
 visits, without positions of at most *leaf* free seeds. The checkers search these themselves.
 
 `mancala prove NAME` makes a file. `make proofs` checks all files with all checkers and writes this page.
-The times are processor seconds of one run on {machine}. A run that takes much longer is stopped.
+The times are processor seconds of one run on {machine}. A check that takes much longer is stopped.
 
 """
 

@@ -15,10 +15,10 @@ end of the round. Then `v` and `r` are backed up. The tree is kept during a game
 ordinal law: the best of n with probability `e + (1 - e) / n`, otherwise one of the others by the same law.
 `e` grows from 0 to 1. The value of a final state is the lead, the paper's "score" heuristic.
 
-Unlike in the paper, the lead resolves a state, not the winner, because regret is in seeds, and bounds on the
-lead resolve it earlier. Final states are not learned, because the network never evaluates them. After a game
-all values are backed up once more. The agent is `value+minimax:4` with the network, as in value_loop.
-Turns inside the search are not environment steps.
+Unlike in the paper, a state is resolved when its lead is known, not its winner, because regret is in seeds.
+Bounds on the lead resolve states earlier. Final states are not learned, because the network never evaluates
+them. After a game all values are backed up once more. The agent is `value+minimax:4` with the network, as
+in value_loop. Turns inside the search are not environment steps.
 """
 
 import math
@@ -42,11 +42,11 @@ from mancala_env.training.value_fit import ValueNetwork
 
 TASKS = ("anything",)
 
-DEPTH = 4  # of the search that plays with the network
-ITERATIONS = 16  # of Descent for each turn
-GAMES = 50  # between two updates of the network
+DEPTH = 4  # turns that the agent's search looks ahead
+ITERATIONS = 16  # iterations of Descent for each turn
+GAMES = 50  # games between two updates of the network
 OPENING_TURNS = 12  # most random turns that start a game
-MEMORY = 500_000  # the latest states, to learn from
+MEMORY = 500_000  # number of latest states to learn from
 PASSES, BATCH_SIZE = 1.0, 4096  # how often a state is learned from, on average
 LEARNING_RATE, LAST_LEARNING_RATE = 0.01, 0.0005
 HUBER = 8.0  # larger errors in seeds count linearly
@@ -60,7 +60,7 @@ def best_child(tree, v, s, player, is_unresolved):
     best, most = -1, -np.inf
     for child in range(tree[s, FIRST], tree[s, FIRST] + tree[s, COUNT]):
         value = v[child, VALUE]
-        if value == -np.inf or (is_unresolved and tree[child, LOW] == tree[child, HIGH]):  # first: pruned
+        if value == -np.inf or (is_unresolved and tree[child, LOW] == tree[child, HIGH]):  # -inf: pruned
             continue
         value = value if player == SOUTH else -value
         if value > most:
@@ -169,7 +169,7 @@ class Learner:
             np.zeros(STATES, np.int64), np.zeros(STATES, np.float32),
         )  # fmt: skip
         self.codes = torch.zeros((MEMORY, ruleset.num_holes), dtype=torch.int16)
-        self.targets, self.added = torch.zeros(MEMORY), 0  # further margins
+        self.targets, self.added = torch.zeros(MEMORY), 0  # targets: lead minus the certain lead
 
     def play(self, num_games, e):
         """Play games and remember `D`; return the number of turns."""

@@ -7,7 +7,7 @@ one is left ("sequential halving"), and plays that action. The policy learns `pi
 | name | meaning |
 |---|---|
 | `n` | number of simulations of a search |
-| `completed_q` | values of the actions that were tried; of the others, the value of the position |
+| `completed_q` | value of each action that was tried; for other actions, the value of the position |
 | `pi_improved` | softmax of the logits plus `sigma(completed_q)`; better than the policy for any `n` |
 | `z` | reward at the end of the game for the player to move |
 
@@ -47,14 +47,14 @@ TASKS = ("anything",)
 
 GAMES, LONGEST = 256, 200  # games side by side, and most turns of each
 OPENING_TURNS = 12  # most random turns that start a game
-SIMULATIONS = 16  # n
+SIMULATIONS = 16  # n, simulations of each search
 REWARD = "margin"  # or "outcome"
-SEARCH_SHARE = 0.5  # of the root's value in a target; the rest is z
-POSITIONS = 100_000  # the latest positions, to learn from
+SEARCH_SHARE = 0.5  # weight of the root's value in a target; the rest is z
+POSITIONS = 100_000  # number of latest positions to learn from
 PASSES, BATCH_SIZE = 4, 1024  # how often a position is learned from, on average
 LEARNING_RATE, LAST_LEARNING_RATE = 0.002, 0.0002
 MAX_GRAD_NORM = 1.0
-HIDDEN, LAYERS, SEED_LEVELS = 128, 2, 10  # of the network
+HIDDEN, LAYERS, SEED_LEVELS = 128, 2, 10  # size of the network
 
 
 def evaluator(network):
