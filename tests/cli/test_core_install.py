@@ -106,6 +106,7 @@ def test_warmup_works_without_extras(core):
     ],
     ids=lambda value: " ".join(value)[:30] if isinstance(value, list) else "",
 )
+@pytest.mark.slow
 def test_a_missing_extra_is_one_line_with_a_command_that_works_in_a_checkout(core, words, extra):
     done = python(core, "-m", "mancala_env.cli", *words)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)

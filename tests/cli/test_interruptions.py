@@ -162,6 +162,7 @@ def test_a_reader_that_goes_away_does_not_end_the_work(stream, tmp_path):
     soak_losses.check_evaluation(tmp_path, 64)
 
 
+@pytest.mark.slow
 def test_a_listing_ends_where_its_reader_does(tmp_path):
     """`mancala replay` writes no file, so it ends when its reader is closed."""
     write_games(tmp_path / "games.txt", [GameRecord(GAME, [(0, 3), (1, 0)])] * 2_000)

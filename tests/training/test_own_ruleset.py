@@ -169,6 +169,7 @@ def test_the_solved_positions_are_the_same_in_every_cache(file, monkeypatch, tmp
     assert (first.action_values == second.action_values).all()
 
 
+@pytest.mark.slow
 def test_a_mistake_costs_what_the_positions_say_once_there_are_some(file):
     guess = expected_mistake(MINE)
     assert guess == MINE.total_seeds / 6
@@ -239,6 +240,7 @@ def test_agents_on_an_own_ruleset_are_on_a_ladder_at_first_use(file, monkeypatch
     assert first == second
 
 
+@pytest.mark.slow
 def test_a_board_that_cannot_be_solved_is_named(file, monkeypatch):
     monkeypatch.setattr("mancala_env.solver.position_sampling._NODES_IN_ALL", 0)
     large = rulesets.lookup({"like": "layli_goobalay_long", "seeds_per_hole": 5, "name": "large"})

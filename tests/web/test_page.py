@@ -207,6 +207,7 @@ def test_a_turn_is_sown_seed_by_seed_and_can_be_skipped(open_page: Open) -> None
     expect(status(page)).to_contain_text(NORTHS_TURN)
 
 
+@pytest.mark.slow
 def test_less_motion_means_none(open_page: Open) -> None:
     page = open_page(kept={"settings": {"keys": True}}, reduced_motion="reduce")
     page.keyboard.press("3")
@@ -862,6 +863,7 @@ def test_it_works_offline_once_loaded(open_page: Open, site: Site) -> None:
     assert wait_for_you(page)
 
 
+@pytest.mark.slow
 def test_nothing_from_elsewhere_may_run(open_page: Open, site: Site) -> None:
     page = open_page()
     policy = page.locator("meta[http-equiv=Content-Security-Policy]").get_attribute("content")
