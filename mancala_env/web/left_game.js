@@ -15,13 +15,13 @@ export class LeftGame {
     return this.#left !== null;
   }
 
-  /** Remember the running game, if it has turns and the next one has none; call this before the next one begins. */
+  /** Remember the running game if it has turns and the next one is without; call this before the next one begins. */
   keep(next) {
     const { line, players, saved } = this.view;
     this.#left = line?.turns.length && !next.turns.length ? { line, players, saved: saved.current } : null;
   }
 
-  /** Forget the game, because the user goes on with the new one. */
+  /** Forget the game, because the user plays the new one. */
   forget() {
     if (this.isThere) this.view.app.tell("", false);
     this.#left = null;
