@@ -71,19 +71,22 @@ def is_read() -> bool:
 
 @contextmanager
 def lasting_output() -> Iterator[list[OutputStream]]:
-    """Wrap `sys.stdout` and `sys.stderr` in a with statement unless already wrapped; yield the streams."""
-    before = {name: getattr(sys, name) for name in ("stdout", "stderr")}
-    wrapped = {
-        name: OutputStream(stream)
-        for name, stream in before.items()
-        if stream is not None and not isinstance(stream, OutputStream)
-    }
-    for name, stream in wrapped.items():
-        setattr(sys, name, stream)
+    """Wrap standard output and error in a with statement unless already wrapped; yield the streams.
+
+    `sys.__stdout__` and `sys.__stderr__` are wrapped too: Textual writes to the latter in a thread. If the
+    terminal closed and a write raised, that thread would end and the program wait for it forever.
+    """
+    names = ("stdout", "stderr", "__stdout__", "__stderr__")
+    before = {name: getattr(sys, name) for name in names}
+    wrapped: dict[int, OutputStream] = {}  # by the stream, which two names may share
+    for name, stream in before.items():
+        if stream is not None and not isinstance(stream, OutputStream):
+            setattr(sys, name, wrapped.setdefault(id(stream), OutputStream(stream)))
     try:
         yield [*wrapped.values()]
     finally:
-        for name, stream in wrapped.items():
+        for stream in wrapped.values():
             stream.flush()
-            if getattr(sys, name) is stream:
-                setattr(sys, name, before[name])
+        for name, stream in before.items():
+            if getattr(sys, name) is wrapped.get(id(stream)):
+                setattr(sys, name, stream)
