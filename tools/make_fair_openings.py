@@ -1,6 +1,7 @@
 """Find the fair openings of rulesets: ``python -m tools.make_fair_openings layli_goobalay``.
 
-Two null-window searches show whether best play from a position ends even.
+Two null-window searches show whether best play from a position ends even. ``--check`` solves the stored
+openings again without the book of solved positions, and writes no file.
 """
 
 import sys
@@ -14,9 +15,9 @@ import numpy as np
 from mancala_env._util.checks import whole
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import check_can_be_written, written_whole
-from mancala_env._util.package_data import DATA, bundled_file
+from mancala_env._util.package_data import DATA, bundled_file, rulesets_with
 from mancala_env.errors import MancalaError
-from mancala_env.evaluation.fair_openings import NO_TURN, FairOpening
+from mancala_env.evaluation.fair_openings import NO_TURN, FairOpening, fair_openings
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.book import keys_of
@@ -113,11 +114,40 @@ def arrays_of(openings: Sequence[FairOpening]) -> dict[str, Any]:
     return {"turns": turns, "margins": margins, "best": best, "replies": replies}
 
 
+def wrong_openings(openings: Sequence[FairOpening], memory_mb: float) -> list[FairOpening]:
+    """Return the openings whose stored value or turns a solver without a book does not confirm."""
+    solver = Solver(openings[0].ruleset, memory_mb=memory_mb, use_book=False)
+    wrong = []
+    for opening in openings:
+        position = opening.position
+        margin = lead_of(position) + solver.value(position)
+        if _opening(solver, opening.turns, position, margin) != opening:
+            wrong.append(opening)
+    return wrong
+
+
+def _check(rulesets: Sequence[Ruleset], memory_mb: float) -> int:
+    num_wrong = 0
+    for ruleset in rulesets:
+        openings = fair_openings(ruleset)
+        wrong = wrong_openings(openings, memory_mb)
+        num_wrong += len(wrong)
+        print(
+            f"{ruleset.name}: {len(openings) - len(wrong)} of {len(openings)} openings confirmed", flush=True
+        )
+        for opening in wrong:
+            print(f"  not confirmed: {opening}", flush=True)
+    return int(num_wrong > 0)
+
+
 @in_one_line("make_fair_openings", "the file of the current ruleset is unchanged")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the files of the given rulesets and return the exit status."""
     parser = Parser(prog="python -m tools.make_fair_openings", description=__doc__)
-    parser.add_argument("rulesets", nargs="+", help="names of rulesets")
+    parser.add_argument(
+        "rulesets", nargs="*", help="names of rulesets; with --check by default all that have a file"
+    )
+    parser.add_argument("--check", action="store_true", help="solve the stored openings again; write no file")
     parser.add_argument("--turns", type=int, default=TURNS, help="maximum turns from the start (4)")
     parser.add_argument(
         "--seconds_each", type=float, default=np.inf, help="time limit per position in seconds (none)"
@@ -128,7 +158,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=DATA, help="folder to write to")
     options = parser.parse_args(arguments)
     whole("turns", options.turns, 0)
-    chosen = [lookup(name) for name in options.rulesets]
+    if not (options.rulesets or options.check):
+        parser.error("name at least one ruleset")
+    chosen = [lookup(name) for name in options.rulesets or rulesets_with("fair")]
+    if options.check:
+        return _check(chosen, options.memory_mb)
     files = [options.folder / bundled_file("fair", ruleset.name).name for ruleset in chosen]
     for path in files:
         check_can_be_written(path)
