@@ -1,6 +1,7 @@
 """The board in the terminal: a Textual program with keys, mouse, animated seeds, values and hints."""
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -123,7 +124,14 @@ class PlayApp(App[None]):
     def on_mount(self) -> None:
         """Begin the game."""
         self._events = asyncio.get_running_loop()
+        if not self.is_headless:
+            self.set_interval(1.0, self._end_without_terminal)
         self._go_on()
+
+    def _end_without_terminal(self) -> None:
+        """End the program if the terminal is gone but SIGHUP, which says so, is ignored, as after nohup."""
+        if sys.__stdin__ is None or not sys.__stdin__.isatty():
+            self.exit()
 
     def end_soon(self) -> None:
         """End the program; signal handlers may call this."""

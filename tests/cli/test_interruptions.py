@@ -14,6 +14,7 @@ import sys
 import termios
 import threading
 import time
+from functools import partial
 
 import pytest
 import soak_losses
@@ -63,7 +64,7 @@ def test_a_signal_keeps_a_game_and_is_named(number):
         assert [str(turn) for turn in game.turns] == ["S3"]
 
 
-@pytest.mark.parametrize("how", ["SIGTERM", "SIGHUP", "the terminal closes"])
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGHUP", "the terminal closes", "it closes, SIGHUP is ignored"])
 @pytest.mark.slow
 def test_a_game_on_the_screen_is_kept(how, tmp_path):
     pytest.importorskip("textual")
@@ -77,7 +78,7 @@ def test_a_game_on_the_screen_is_kept(how, tmp_path):
         stdin=terminal,
         stdout=terminal,
         stderr=terminal,
-        preexec_fn=_with_terminal,
+        preexec_fn=partial(_with_terminal, signal.SIG_IGN if "ignored" in how else signal.SIG_DFL),
     )
     os.close(terminal)
     shown: list[bytes] = []
@@ -102,24 +103,25 @@ def test_a_game_on_the_screen_is_kept(how, tmp_path):
         assert process.poll() is None, text()[-400:]
         os.write(master, b"3")
         wait_until(lambda: "North to move" in text(), "the turn")
-        if how == "the terminal closes":
+        if "closes" in how:
             is_closing.set()
             reader.join()
             os.close(master)
         else:
             process.send_signal(signal.Signals[how])
         status = process.wait(120)
-        assert status == 128 + (signal.SIGTERM if how == "SIGTERM" else signal.SIGHUP), text()[-400:]
+        stopped_by = 128 + (signal.SIGTERM if how == "SIGTERM" else signal.SIGHUP)
+        assert status == (0 if "ignored" in how else stopped_by), text()[-400:]
     finally:
         process.kill()
         process.wait()
-        if how != "the terminal closes":
+        if "closes" not in how:
             os.close(master)
     (game,) = games_in(tmp_path / "games.txt")
     assert [str(turn) for turn in game.turns] == ["S3"]
 
 
-def _with_terminal() -> None:
+def _with_terminal(at_hangup: signal.Handlers) -> None:
     """Start a session whose terminal is standard input, to receive its signals."""
     import fcntl
 
@@ -127,6 +129,7 @@ def _with_terminal() -> None:
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     for number in soak_losses.STOPS:
         signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, at_hangup)
 
 
 @pytest.mark.slow
