@@ -45,7 +45,7 @@ LEVELS = ("random", "greedy", "minimax:1", "minimax:2", "minimax:3", "minimax:4"
 # Limits in nodes give the same tasks on every machine.
 _MOST_NODES, _MOST_DRAWS = 200_000, 1000
 _LAPS = (range(1, 2), range(2, 4), range(4, 8), range(8, 16), range(16, 31))
-# Of a reply, the end is read; of an answer, the start. Patterns would read long ones for hours.
+# Only the end of a reply and the start of an answer are read, because patterns take hours on long ones.
 _MOST_READ, _MOST_OF_ANSWER = 100_000, 100
 # "Answer: 3", "**Answer:** 3", "<answer>3</answer>", "\boxed{3}" and "the answer is 3" begin an answer.
 _MARK = re.compile(r"(?<!/)answer(?:\s+is\b|\W{0,9}?[:=>\uff1a])|\\boxed\b", re.IGNORECASE)
@@ -329,7 +329,7 @@ class Round:
             ruleset: As in :func:`make_task`.
             level: Level of the opponent, 1 to 8; see LEVELS. None: `step` takes the replies of both players.
                 Level 8 draws positions that are solved quickly. With a `ruleset`, its turns may take hours.
-            opponent: An agent or its spec instead of a level.
+            opponent: An agent or its spec instead of a level; "perfect" is level 8.
             split: As in :func:`make_task`.
 
         Raises:

@@ -91,7 +91,7 @@ def test_tolerant_sowing(reply: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", ["Answer: N2", "Answer: N2 5", "Answer: 2 5 0", "Answer: N2 5 0 or N3 4 0", "x"]
+    "reply", ["Answer: N2", "Answer: N2 5", "Answer: 2 5 0", "Answer: N2 5 0 or N3 4 0", "Answer: N250", "x"]
 )
 def test_other_sowing_is_invalid(reply: str) -> None:
     with raises(InvalidArgument, reply.removeprefix("Answer: ")):
@@ -254,6 +254,7 @@ def test_summary_counts_invalid_replies_and_known_regrets() -> None:
 
 def test_perfect_opponent_gets_solved_positions(monkeypatch: pytest.MonkeyPatch) -> None:
     game = text.Round(2, level=8)
+    assert text.Round(2, opponent="perfect").prompt == game.prompt
     monkeypatch.setattr(text.Round, "_values", lambda _: {})
     monkeypatch.setattr(text, "_MOST_DRAWS", 5)
     with raises(InvalidArgument, "None"):
