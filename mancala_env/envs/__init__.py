@@ -7,8 +7,7 @@
 | `vector` | `MancalaVectorEnv`: many games of one learner, stepped together, for Gymnasium |
 | `sb3` | `MancalaVecEnv`: many games of one learner for Stable-Baselines3; `SelfPlayCallback` |
 | `open_spiel` | the rulesets as OpenSpiel games |
-| `text` | tasks for language models with exact rewards; `Round`: a round by text |
-| `prompts` | positions as prompts, and what replies say |
+| `text` | positions as prompts for language models, with exact rewards; `Round`: a round by text |
 | `families` | the three games: their rulesets, PettingZoo modules and Gymnasium ids |
 | `options` | `EnvOptions`: the checked arguments of every environment; shared checks of resets |
 | `opponents` | `Duel`: games of a learner in which agents play the opponent's turns |

@@ -6,14 +6,15 @@ play, or if it gets the reward of an invalid reply.
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from mancala_env.envs import prompts, text
+from mancala_env.envs import text
 from mancala_env.envs.text import Task
 
-INVALID = prompts.INVALID_REWARD
+INVALID = text.INVALID_REWARD
 TASKS = [text.make_task("move", seed, split="training") for seed in range(60)]
 SOWING = [text.make_task("sow", seed, split="training") for seed in range(60)]
 
@@ -135,7 +136,7 @@ def test_a_lead_in_a_round_that_is_not_over_does_not_count() -> None:
 
 
 def test_an_unsolved_position_gives_no_reward_for_a_move() -> None:
-    score = prompts.score_move(TASKS[0].position, f"Answer: {TASKS[0].solution}", {})
+    score = replace(TASKS[0], values={}).score(f"Answer: {TASKS[0].solution}")
     assert (score.reward, score.regret) == (None, None)
 
 
