@@ -1,0 +1,99 @@
+"""Run the code that numba-cuda generates for a GPU on this processor, without a GPU.
+
+numba-cuda types and lowers a kernel to LLVM code. Only the last step, from LLVM code to the GPU, is missing:
+here LLVM compiles the same code for this processor, as one thread that plays all games.
+"""
+
+import ctypes
+import re
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding as llvm
+import numba.cuda.dispatcher
+import numpy as np
+from numba import cuda
+from numba.cuda import types
+from numba.cuda.compiler import _compile_pyfunc_with_fixup
+from numba.cuda.typing.typeof import typeof
+
+from mancala_env.cuda.kernels import make_kernels
+
+_CAPABILITY = (9, 0)
+_OPTIONS = {"debug": None, "lineinfo": False, "fastmath": False, "opt": None, "forceinline": False}
+# A launch of one block of one thread.
+_REGISTERS = {"tid": 0, "ctaid": 0, "ntid": 1, "nctaid": 1}
+
+
+class _Table:
+    """A table in the memory of this processor that numba-cuda takes for one on a device."""
+
+    def __init__(self, table: np.ndarray) -> None:
+        self.table = np.ascontiguousarray(table)
+        where = (self.table.ctypes.data, True)
+        self.__cuda_array_interface__ = {
+            "shape": table.shape, "typestr": table.dtype.str, "data": where, "version": 3
+        }  # fmt: skip
+
+
+class CodeOnCpu:
+    """The kernels of mancala_env.cuda; `launch` has the interface of mancala_env.cuda.device.launch."""
+
+    def __init__(self) -> None:
+        device: Any = type("Device", (), {"compute_capability": _CAPABILITY})
+        numba.cuda.dispatcher.get_current_device = lambda: device
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self._kernels = make_kernels(cuda.jit(device=True), _Table)
+        self._compiled: dict[str, Any] = {}
+        self._kept: list[Any] = []
+
+    def launch(self, name: str, num_games: int, *arguments: Any) -> None:
+        if name not in self._compiled:
+            self._compiled[name] = self._compile(self._kernels[name], arguments)
+        numbers = [ctypes.c_int64(number) for number in _flat(arguments)]
+        self._compiled[name](*numbers)
+
+    def _compile(self, kernel: Callable[..., None], arguments: tuple[Any, ...]) -> Any:
+        signature = types.void(*map(typeof, arguments))
+        library, _ = _compile_pyfunc_with_fixup(
+            kernel, signature, device=False, abi="numba", cc=_CAPABILITY, **_OPTIONS
+        )
+        module = llvm.parse_assembly(_registers())
+        for code in library.llvm_strs:
+            module.link_in(llvm.parse_assembly(_for_this_processor(code)))
+        module.verify()
+        machine = llvm.Target.from_default_triple().create_target_machine(opt=2)
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
+        builder.getModulePassManager().run(module, builder)
+        engine = llvm.create_mcjit_compiler(module, machine)
+        engine.finalize_object()
+        self._kept += [engine, machine, builder]
+        address = engine.get_function_address(library._entry_name)
+        return ctypes.CFUNCTYPE(None)(address)
+
+
+def _registers() -> str:
+    """Return LLVM code of functions that replace the special registers of a GPU."""
+    return "\n".join(
+        f"define i32 @read_{name}() alwaysinline {{ ret i32 {value} }}" for name, value in _REGISTERS.items()
+    )
+
+
+def _for_this_processor(code: str) -> str:
+    code = re.sub(r"target datalayout = .*", "", code)
+    code = re.sub(r"target triple = .*", f'target triple = "{llvm.get_default_triple()}"', code)
+    return re.sub(r'@"?llvm\.nvvm\.read\.ptx\.sreg\.(\w+)\.x"?', r"@read_\1", code)
+
+
+def _flat(arguments: Any) -> list[int]:
+    """Return the arguments as numba passes them: an array is two pointers, sizes, address, shape, strides."""
+    flat: list[int] = []
+    for each in arguments:
+        if isinstance(each, np.ndarray):
+            flat += [0, 0, each.size, each.itemsize, each.ctypes.data, *each.shape, *each.strides]
+        elif isinstance(each, tuple):
+            flat += _flat(each)
+        else:
+            flat.append(int(each))
+    return flat
