@@ -9,7 +9,12 @@ It needs the extra `cuda`. ``import mancala_env`` does not load this package.
 | `device` | tensors as arrays of kernels, and launches on torch's stream |
 """
 
-from mancala_env.cuda.batch import CudaBatch
-from mancala_env.cuda.device import is_available
+from mancala_env._util.installation import pip_command
+
+try:
+    from mancala_env.cuda.batch import CudaBatch
+    from mancala_env.cuda.device import is_available
+except ModuleNotFoundError as missing:
+    raise ImportError(f"games on a GPU need {missing.name}: {pip_command('cuda')}") from missing
 
 __all__ = ["CudaBatch", "is_available"]

@@ -19,24 +19,18 @@ from mancala_env.rulesets import RulesetLike, lookup
 class CudaBatch:
     """B games of one ruleset on torch's current GPU, stepped together (experimental).
 
-    It has the interface of :class:`mancala_env.Batch` and plays the same games: with the same seed, ruleset
-    and actions, all arrays are equal. The arrays are torch tensors on the GPU, and each call rewrites them.
-    Calls start work on torch's current stream and do not wait for its end.
+    It has the interface of :class:`mancala_env.Batch` and plays equal games from equal seeds and actions. Its
+    arrays are torch tensors on the GPU, and the observation is of the kind "board". Calls start work on
+    torch's current stream and do not wait for its end.
 
-    An illegal action does not raise an error, because the program would have to wait for the GPU. It sets
-    `illegal`, and the game does not change. Call :meth:`check_actions` to raise the error later.
-
-    Symbols: B games, A actions, F features of the board.
+    So an illegal action raises no error. It sets `illegal`, and the game does not change. Call
+    :meth:`check_actions` to raise the error later.
 
     Attributes:
-        ruleset: The ruleset.
-        num_games: B.
-        num_actions: A.
-        rounds: Rounds of an episode, or "match".
         device: The torch device of the tensors.
-        player, legal_mask, observation, rewards, reward, done, truncated, counts, final_observation,
-            final_games, games: As of Batch, as tensors. The observation is of the kind "board".
         illegal: bool `[B]`, the games with an illegal action since the last reset, load or check.
+
+    Other attributes are those of Batch.
     """
 
     player: torch.Tensor
@@ -90,7 +84,7 @@ class CudaBatch:
         one = Batch(self.ruleset, 1, self.rounds, seed=0, num_threads=1)
         names = (*Outputs._fields, "games")
         samples = {name: torch.from_numpy(getattr(one, name)) for name in names}
-        samples |= {name: samples["done"] for name in ("illegal", "wanted")}
+        samples |= dict.fromkeys(("illegal", "wanted"), samples["done"])
         samples["rng_states"] = samples["games"][:, 0]
         samples["actions"] = torch.zeros(1, dtype=torch.int64)
         self._tensors = {
@@ -120,20 +114,13 @@ class CudaBatch:
     def load(self, games: Any, where: Any = None) -> None:
         """Replace games by others, as ``Batch.load`` does; they are checked on the processor.
 
-        Args:
-            games: Running games, uint64 `[B, NUM_COLUMNS]`, as an array or a tensor on any device.
-            where: bool tensor `[B]`, the games to replace; None replaces all.
-
         Raises:
-            InvalidPosition: The array has another shape or type, or a game is over or impossible. Nothing has
-                changed.
+            InvalidPosition: A game is over or impossible, or the shape is wrong. Nothing has changed.
         """
         wanted = self._set_wanted(where)
         others = cpu_array("games", games.cpu() if isinstance(games, torch.Tensor) else games)
         if others.shape != self.games.shape:
-            raise InvalidPosition(
-                f"games must be uint64 {tuple(self.games.shape)}, not {others.dtype} {others.shape}"
-            )
+            raise InvalidPosition(f"games must be of shape {tuple(self.games.shape)}, not {others.shape}")
         rows = np.flatnonzero(wanted.cpu().numpy())
         after = self.games.cpu().numpy().copy()
         after[rows] = check_running(self.ruleset, self.rounds, others[rows], rows)
@@ -151,38 +138,29 @@ class CudaBatch:
 
         Raises:
             IllegalMove: `actions` are not B integers.
-            InvalidArgument: `where` is not a mask.
         """
         chosen = torch.as_tensor(actions)
         is_whole = not (chosen.is_floating_point() or chosen.is_complex() or chosen.dtype == torch.bool)
         if chosen.shape != (self.num_games,) or not is_whole:
-            raise IllegalMove(
-                f"actions must be {self.num_games} integers, not {chosen.dtype} of shape {tuple(chosen.shape)}"
-            )
+            found = f"{chosen.dtype} of shape {tuple(chosen.shape)}"
+            raise IllegalMove(f"actions must be {self.num_games} integers, not {found}")
         self._set_wanted(where)
         self._tensors["actions"].copy_(chosen)
         names = "games", "rng_states", "actions", "wanted"
         self._launch("step", self._settings, self.autoreset, *names, self._outputs, "illegal")
 
     def check_actions(self) -> None:
-        """Wait for the GPU, and raise an error if an action was illegal; clear `illegal`.
+        """Wait for the GPU; raise IllegalMove if `illegal` has a game, and clear it.
 
-        Raises:
-            IllegalMove: The last action of a game, or an earlier one, was illegal; the message names the game.
+        Check after each step for the action in the message; later it is the last action of that game.
         """
-        rows = self.illegal.nonzero().flatten().tolist()
-        if rows:
+        for b in self.illegal.nonzero().flatten().tolist():
             self.illegal.zero_()
-            b = rows[0]
             action, player = int(self._tensors["actions"][b]), int(self.player[b])
             raise illegal_action(b, player, action, self.legal_mask[b].cpu().numpy())
 
     def play_random(self, turns_per_game: int) -> int:
-        """Play uniformly random turns in each game, as ``Batch.play_random`` does; returns their number.
-
-        Raises:
-            InvalidArgument: The number is negative, or an episode is over and `autoreset` is False.
-        """
+        """Play uniformly random turns in each game, as ``Batch.play_random`` does; returns their number."""
         turns = whole("turns_per_game", turns_per_game, 0)
         if not self.autoreset and bool(self.done.any()):
             raise InvalidArgument("an episode is over; call reset() before more random play")
@@ -211,10 +189,8 @@ class CudaBatch:
             return wanted.fill_(True)
         mask = torch.as_tensor(where)
         if mask.shape != (self.num_games,) or mask.dtype != torch.bool:
-            raise InvalidArgument(
-                f"where must be {self.num_games} values of type bool, not {mask.dtype} of shape "
-                f"{tuple(mask.shape)}"
-            )
+            found = f"{mask.dtype} of shape {tuple(mask.shape)}"
+            raise InvalidArgument(f"where must be {self.num_games} values of type bool, not {found}")
         return wanted.copy_(mask)
 
     def _show(self, wanted: torch.Tensor) -> None:

@@ -1,24 +1,19 @@
 """The GPU: torch tensors as arrays of kernels, and launches on torch's current stream.
 
-With ``NUMBA_ENABLE_CUDASIM=1``, numba simulates a GPU: kernels are Python functions, and tensors are on the CPU.
+With ``NUMBA_ENABLE_CUDASIM=1``, numba simulates a GPU: kernels are Python, and tensors are on the CPU.
 """
 
 from functools import lru_cache
 from typing import Any
 
-from mancala_env._util.installation import pip_command
-
-try:
-    import torch
-    from numba import cuda
-except ImportError as missing:
-    raise ImportError(f"games on a GPU need torch and numba-cuda: {pip_command('cuda')}") from missing
+import torch
+from numba import cuda
 
 from mancala_env.cuda.kernels import make_kernels
 
 _cuda: Any = cuda
 IS_SIMULATED = "simulator" in _cuda.jit.__module__
-_THREADS_OF_A_BLOCK = 4 if IS_SIMULATED else 128
+_THREADS_OF_A_BLOCK = 128
 
 
 def is_available() -> bool:
@@ -51,10 +46,12 @@ def _kernels() -> dict[str, Any]:
 
 def launch(name: str, num_games: int, *arguments: Any) -> None:
     """Start a kernel with one thread for each game, on torch's current stream; do not wait for its end."""
-    num_threads = min(num_games, _THREADS_OF_A_BLOCK)
-    num_blocks = 1 if IS_SIMULATED else -(-num_games // num_threads)
-    stream = 0 if IS_SIMULATED else _stream(torch.cuda.current_stream().cuda_stream)
-    _kernels()[name][num_blocks, num_threads, stream](*arguments)
+    if IS_SIMULATED:
+        _kernels()[name][1, 4](*arguments)
+        return
+    num_blocks = -(-num_games // _THREADS_OF_A_BLOCK)
+    stream = _stream(torch.cuda.current_stream().cuda_stream)
+    _kernels()[name][num_blocks, _THREADS_OF_A_BLOCK, stream](*arguments)
 
 
 @lru_cache(maxsize=64)

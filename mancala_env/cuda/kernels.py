@@ -33,7 +33,7 @@ class _DeviceFunctions:
         self._functions: dict[Any, Any] = {}
         self._globals: dict[str, dict[str, Any]] = {}
         self._tables: dict[int, Any] = {}
-        # numba-cuda has no np.sign.
+        # numba-cuda does not compile np.sign.
         self._numpy = ModuleType("numpy")
         vars(self._numpy).update(vars(np))
         vars(self._numpy)["sign"] = compile_function(_sign)
@@ -46,8 +46,7 @@ class _DeviceFunctions:
             for name in function.__code__.co_names:
                 if name in function.__globals__ and name not in space:
                     space[name] = self._value(function.__globals__[name])
-            code, defaults = function.__code__, function.__defaults__
-            copy = FunctionType(code, space, function.__name__, defaults)
+            copy = FunctionType(function.__code__, space, function.__name__, function.__defaults__)
             copy.__module__ = function.__module__
             self._functions[function] = self._compile(copy)
         return self._functions[function]
@@ -69,9 +68,7 @@ def make_kernels(
 ) -> dict[str, Callable[..., None]]:
     """Return the kernels by name, as functions for ``cuda.jit``. A thread plays one game or several.
 
-    Args:
-        compile_function: Compiles a function that kernels call, such as ``cuda.jit(device=True)``.
-        to_device: Copies a table to the device.
+    `compile_function` compiles the functions that kernels call, and `to_device` copies a table to the device.
     """
     functions = _DeviceFunctions(compile_function, to_device)
     load, legal = functions.convert(load_game), functions.convert(is_legal)

@@ -62,13 +62,8 @@ def test_games_are_equal_to_those_of_the_processor(cuda_batch, name):
     rng = np.random.default_rng(1)
     ends = 0
     for rounds, reward, opening_turns in ((1, "outcome", 3), ("match", "margin", 0)):
-        options = {
-            "rounds": rounds,
-            "reward": reward,
-            "opening_turns": opening_turns,
-            "first_player": "random",
-        }
-        ours, expected = (kind(name, NUM_GAMES, seed=5, **options) for kind in (cuda_batch, Batch))
+        options = {"reward": reward, "opening_turns": opening_turns, "first_player": "random"}
+        ours, expected = (kind(name, NUM_GAMES, rounds, 5, **options) for kind in (cuda_batch, Batch))
         assert_equal(ours, expected)
         for _ in range(TURNS):
             actions, where = random_actions(expected, rng), rng.random(NUM_GAMES) < 0.9
@@ -85,22 +80,20 @@ def test_resets_loads_and_copies_are_equal(cuda_batch):
     ours, expected = (kind("gabata_i", 3, "match", seed=2, autoreset=False) for kind in (cuda_batch, Batch))
     late = Batch("gabata_i", 3, "match", seed=3)
     late.play_random(40)
-    where = np.array([True, False, True])
-    copies = ours.copy(), deepcopy(ours), expected.copy()
-    for batch in (ours, expected):
-        batch.load(late.games, where)
-        batch.reset(where=~where)
-        batch.step(expected.legal_mask.argmax(axis=1) if batch is ours else batch.legal_mask.argmax(axis=1))
-    assert_equal(ours, expected)
+    where, tensors = np.array([True, False, True]), (ours.games, ours.reward)
+    ours.load(late.games, where)
+    expected.load(late.games, where)
+    copies = ours.copy(), deepcopy(ours)
+    for mask, seed in ((~where, None), (where, 5), (None, 7)):
+        actions = expected.legal_mask.argmax(axis=1)
+        for batch in (ours, expected):
+            batch.step(actions)
+            batch.reset(seed, mask)
+        assert_equal(ours, expected)
     assert (ours.state.seeds == expected.state.seeds).all()
-    for copy in copies[:2]:
-        assert_equal(copy, copies[2])
-        assert copy.games.data_ptr() != ours.games.data_ptr()
-    tensors = ours.games.data_ptr(), ours.reward.data_ptr()
-    for batch in (ours, expected):
-        batch.reset(7)
-    assert_equal(ours, expected)
-    assert (ours.games.data_ptr(), ours.reward.data_ptr()) == tensors
+    assert tensors == (ours.games, ours.reward)
+    for copy in copies:
+        assert np.array_equal(copy.games.cpu().numpy()[where], late.games[where])
 
 
 def test_an_illegal_action_sets_a_flag_and_changes_no_game(cuda_batch):

@@ -6,7 +6,6 @@ here LLVM compiles the same code for this processor, as one thread that plays al
 
 import ctypes
 import re
-from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -20,9 +19,11 @@ from numba.cuda.typing.typeof import typeof
 from mancala_env.cuda.kernels import make_kernels
 
 _CAPABILITY = (9, 0)
-_OPTIONS = {"debug": None, "lineinfo": False, "fastmath": False, "opt": None, "forceinline": False}
-# A launch of one block of one thread.
-_REGISTERS = {"tid": 0, "ctaid": 0, "ntid": 1, "nctaid": 1}
+# The special registers of a GPU, in a launch of one block of one thread.
+_REGISTERS = "\n".join(
+    f"define i32 @read_{name}() alwaysinline {{ ret i32 {value} }}"
+    for name, value in {"tid": 0, "ctaid": 0, "ntid": 1, "nctaid": 1}.items()
+)
 
 
 class _Table:
@@ -30,10 +31,7 @@ class _Table:
 
     def __init__(self, table: np.ndarray) -> None:
         self.table = np.ascontiguousarray(table)
-        where = (self.table.ctypes.data, True)
-        self.__cuda_array_interface__ = {
-            "shape": table.shape, "typestr": table.dtype.str, "data": where, "version": 3
-        }  # fmt: skip
+        self.__cuda_array_interface__ = self.table.__array_interface__
 
 
 class CodeOnCpu:
@@ -50,40 +48,26 @@ class CodeOnCpu:
 
     def launch(self, name: str, num_games: int, *arguments: Any) -> None:
         if name not in self._compiled:
-            self._compiled[name] = self._compile(self._kernels[name], arguments)
-        numbers = [ctypes.c_int64(number) for number in _flat(arguments)]
-        self._compiled[name](*numbers)
+            self._compiled[name] = self._compile(name, arguments)
+        self._compiled[name](*map(ctypes.c_int64, _flat(arguments)))
 
-    def _compile(self, kernel: Callable[..., None], arguments: tuple[Any, ...]) -> Any:
+    def _compile(self, name: str, arguments: tuple[Any, ...]) -> Any:
         signature = types.void(*map(typeof, arguments))
         library, _ = _compile_pyfunc_with_fixup(
-            kernel, signature, device=False, abi="numba", cc=_CAPABILITY, **_OPTIONS
+            self._kernels[name], signature, device=False, abi="numba", cc=_CAPABILITY
         )
-        module = llvm.parse_assembly(_registers())
+        module = llvm.parse_assembly(_REGISTERS)
         for code in library.llvm_strs:
-            module.link_in(llvm.parse_assembly(_for_this_processor(code)))
-        module.verify()
+            code = re.sub(r"target (datalayout|triple) = .*", "", code)
+            code = re.sub(r'@"?llvm\.nvvm\.read\.ptx\.sreg\.(\w+)\.x"?', r"@read_\1", code)
+            module.link_in(llvm.parse_assembly(code))
         machine = llvm.Target.from_default_triple().create_target_machine(opt=2)
         builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
         builder.getModulePassManager().run(module, builder)
         engine = llvm.create_mcjit_compiler(module, machine)
         engine.finalize_object()
         self._kept += [engine, machine, builder]
-        address = engine.get_function_address(library._entry_name)
-        return ctypes.CFUNCTYPE(None)(address)
-
-
-def _registers() -> str:
-    """Return LLVM code of functions that replace the special registers of a GPU."""
-    return "\n".join(
-        f"define i32 @read_{name}() alwaysinline {{ ret i32 {value} }}" for name, value in _REGISTERS.items()
-    )
-
-
-def _for_this_processor(code: str) -> str:
-    code = re.sub(r"target datalayout = .*", "", code)
-    code = re.sub(r"target triple = .*", f'target triple = "{llvm.get_default_triple()}"', code)
-    return re.sub(r'@"?llvm\.nvvm\.read\.ptx\.sreg\.(\w+)\.x"?', r"@read_\1", code)
+        return ctypes.CFUNCTYPE(None)(engine.get_function_address(library._entry_name))
 
 
 def _flat(arguments: Any) -> list[int]:
