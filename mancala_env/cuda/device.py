@@ -50,10 +50,5 @@ def launch(name: str, num_games: int, *arguments: Any) -> None:
         _kernels()[name][1, 4](*arguments)
         return
     num_blocks = -(-num_games // _THREADS_OF_A_BLOCK)
-    stream = _stream(torch.cuda.current_stream().cuda_stream)
+    stream = _cuda.external_stream(torch.cuda.current_stream().cuda_stream)
     _kernels()[name][num_blocks, _THREADS_OF_A_BLOCK, stream](*arguments)
-
-
-@lru_cache(maxsize=64)
-def _stream(handle: int) -> Any:
-    return _cuda.external_stream(handle)

@@ -21,10 +21,6 @@ from mancala_env.games.batch import reset_rows, step_rows, view_rows
 _cuda: Any = cuda
 
 
-def _sign(number: Any) -> Any:
-    return 1 if number > 0 else (-1 if number < 0 else 0)
-
-
 class _DeviceFunctions:
     """Kernels, and all kernels and tables that they use, converted once each."""
 
@@ -36,7 +32,7 @@ class _DeviceFunctions:
         # numba-cuda does not compile np.sign.
         self._numpy = ModuleType("numpy")
         vars(self._numpy).update(vars(np))
-        vars(self._numpy)["sign"] = compile_function(_sign)
+        vars(self._numpy)["sign"] = compile_function(lambda n: 1 if n > 0 else (-1 if n < 0 else 0))
 
     def convert(self, kernel: Any) -> Any:
         """Return a kernel as a function for the GPU."""

@@ -53,8 +53,8 @@ def assert_equal(ours: Any, expected: Batch) -> None:
     assert np.array_equal(ours._tensors["rng_states"].cpu().numpy(), expected._rng_states)
 
 
-def random_actions(batch: Batch, rng: np.random.Generator) -> np.ndarray:
-    return np.argmax((rng.random(batch.legal_mask.shape) + 1e-9) * batch.legal_mask, axis=1)
+def both(cuda_batch: Any, *arguments: Any, **options: Any) -> tuple[Any, Batch]:
+    return cuda_batch(*arguments, **options), Batch(*arguments, **options)
 
 
 @pytest.mark.parametrize("name", rulesets.names())
@@ -63,10 +63,11 @@ def test_games_are_equal_to_those_of_the_processor(cuda_batch, name):
     ends = 0
     for rounds, reward, opening_turns in ((1, "outcome", 3), ("match", "margin", 0)):
         options = {"reward": reward, "opening_turns": opening_turns, "first_player": "random"}
-        ours, expected = (kind(name, NUM_GAMES, rounds, 5, **options) for kind in (cuda_batch, Batch))
+        ours, expected = both(cuda_batch, name, NUM_GAMES, rounds, 5, **options)
         assert_equal(ours, expected)
         for _ in range(TURNS):
-            actions, where = random_actions(expected, rng), rng.random(NUM_GAMES) < 0.9
+            actions = np.argmax((rng.random(expected.legal_mask.shape) + 1e-9) * expected.legal_mask, axis=1)
+            where = rng.random(NUM_GAMES) < 0.9
             ours.step(actions, where)
             expected.step(actions, where)
             assert_equal(ours, expected)
@@ -77,7 +78,7 @@ def test_games_are_equal_to_those_of_the_processor(cuda_batch, name):
 
 
 def test_resets_loads_and_copies_are_equal(cuda_batch):
-    ours, expected = (kind("gabata_i", 3, "match", seed=2, autoreset=False) for kind in (cuda_batch, Batch))
+    ours, expected = both(cuda_batch, "gabata_i", 3, "match", seed=2, autoreset=False)
     late = Batch("gabata_i", 3, "match", seed=3)
     late.play_random(40)
     where, tensors = np.array([True, False, True]), (ours.games, ours.reward)
@@ -97,15 +98,14 @@ def test_resets_loads_and_copies_are_equal(cuda_batch):
 
 
 def test_an_illegal_action_sets_a_flag_and_changes_no_game(cuda_batch):
-    ours, expected = (kind("layli_goobalay", 4, seed=1) for kind in (cuda_batch, Batch))
+    ours = cuda_batch("layli_goobalay", 4, seed=1)
     one_turn = Position("layli_goobalay", [1] + [0] * 11, stores=(20, 27))
-    for batch in (ours, expected):
-        batch.load(np.repeat(one_turn.games, 4, axis=0), np.arange(4) == 1)
-        batch.step([2, 0, 2, 2])
+    ours.load(np.repeat(one_turn.games, 4, axis=0), np.arange(4) == 1)
+    ours.step([2, 0, 2, 2])
     assert ours.done.tolist() == [False, True, False, False]
     before = ours.games.cpu().numpy().copy()
     ours.check_actions()
-    ours.step([99, 6, -1, int(expected.legal_mask[3].argmax())])
+    ours.step([99, 6, -1, int(ours.legal_mask[3].argmax())])
     assert ours.illegal.tolist() == [True, True, True, False]
     assert (ours.games.cpu().numpy() != before).any(axis=1).tolist() == [False, False, False, True]
     assert not ours.done.any()

@@ -6,18 +6,19 @@ here LLVM compiles the same code for this processor, as one thread that plays al
 
 import ctypes
 import re
+from importlib import import_module
 from typing import Any
 
 import llvmlite.binding as llvm
-import numba.cuda.dispatcher
 import numpy as np
-from numba import cuda
-from numba.cuda import types
-from numba.cuda.compiler import _compile_pyfunc_with_fixup
-from numba.cuda.typing.typeof import typeof
 
 from mancala_env.cuda.kernels import make_kernels
 
+# numba-cuda replaces this package of numba.
+_cuda: Any = import_module("numba.cuda")
+_compiler: Any = import_module("numba.cuda.compiler")
+_dispatcher: Any = import_module("numba.cuda.dispatcher")
+_typeof: Any = import_module("numba.cuda.typing.typeof").typeof
 _CAPABILITY = (9, 0)
 # The special registers of a GPU, in a launch of one block of one thread.
 _REGISTERS = "\n".join(
@@ -38,11 +39,11 @@ class CodeOnCpu:
     """The kernels of mancala_env.cuda; `launch` has the interface of mancala_env.cuda.device.launch."""
 
     def __init__(self) -> None:
-        device: Any = type("Device", (), {"compute_capability": _CAPABILITY})
-        numba.cuda.dispatcher.get_current_device = lambda: device
+        device = type("Device", (), {"compute_capability": _CAPABILITY})
+        _dispatcher.get_current_device = lambda: device
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        self._kernels = make_kernels(cuda.jit(device=True), _Table)
+        self._kernels = make_kernels(_cuda.jit(device=True), _Table)
         self._compiled: dict[str, Any] = {}
         self._kept: list[Any] = []
 
@@ -52,8 +53,8 @@ class CodeOnCpu:
         self._compiled[name](*map(ctypes.c_int64, _flat(arguments)))
 
     def _compile(self, name: str, arguments: tuple[Any, ...]) -> Any:
-        signature = types.void(*map(typeof, arguments))
-        library, _ = _compile_pyfunc_with_fixup(
+        signature = _cuda.types.void(*map(_typeof, arguments))
+        library, _ = _compiler._compile_pyfunc_with_fixup(
             self._kernels[name], signature, device=False, abi="numba", cc=_CAPABILITY
         )
         module = llvm.parse_assembly(_REGISTERS)
