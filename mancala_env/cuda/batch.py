@@ -59,11 +59,10 @@ class CudaBatch:
         reward: Literal["outcome", "margin"] = "outcome",
         autoreset: bool = True,
     ) -> None:
-        """Set up the games and start their first episodes; the arguments are those of Batch.
+        """Set up the games and start their first episodes; arguments and errors are those of Batch.
 
         Raises:
-            InvalidRuleset: The ruleset is unknown.
-            InvalidArgument: Another argument is out of range, or torch and numba find no GPU.
+            InvalidArgument: torch and numba find no GPU.
         """
         refuse_swapped("CudaBatch(ruleset, num_games)", ruleset, num_games)
         self.ruleset = lookup(ruleset)
@@ -140,14 +139,13 @@ class CudaBatch:
             IllegalMove: `actions` are not B integers.
         """
         chosen = torch.as_tensor(actions)
-        is_whole = not (chosen.is_floating_point() or chosen.is_complex() or chosen.dtype == torch.bool)
-        if chosen.shape != (self.num_games,) or not is_whole:
+        if chosen.shape != (self.num_games,) or chosen.dtype.is_floating_point or chosen.dtype == torch.bool:
             found = f"{chosen.dtype} of shape {tuple(chosen.shape)}"
             raise IllegalMove(f"actions must be {self.num_games} integers, not {found}")
         self._set_wanted(where)
         self._tensors["actions"].copy_(chosen)
-        names = "games", "rng_states", "actions", "wanted"
-        self._launch("step", self._settings, self.autoreset, *names, self._outputs, "illegal")
+        state = self._settings, self.autoreset, "games", "rng_states"
+        self._launch("step", *state, "actions", "wanted", self._outputs, "illegal")
 
     def check_actions(self) -> None:
         """Wait for the GPU; raise IllegalMove if `illegal` has a game, and clear it.

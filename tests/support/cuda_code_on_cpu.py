@@ -73,12 +73,9 @@ class CodeOnCpu:
 
 def _flat(arguments: Any) -> list[int]:
     """Return the arguments as numba passes them: an array is two pointers, sizes, address, shape, strides."""
-    flat: list[int] = []
-    for each in arguments:
-        if isinstance(each, np.ndarray):
-            flat += [0, 0, each.size, each.itemsize, each.ctypes.data, *each.shape, *each.strides]
-        elif isinstance(each, tuple):
-            flat += _flat(each)
-        else:
-            flat.append(int(each))
-    return flat
+    if isinstance(arguments, np.ndarray):
+        a = arguments
+        return [0, 0, a.size, a.itemsize, a.ctypes.data, *a.shape, *a.strides]
+    return (
+        [n for each in arguments for n in _flat(each)] if isinstance(arguments, tuple) else [int(arguments)]
+    )
