@@ -22,6 +22,7 @@ SIMULATOR = "NUMBA_ENABLE_CUDASIM"
 IS_SIMULATED = os.environ.get(SIMULATOR) == "1"
 # A turn takes milliseconds in the simulator. All rulesets together play 4.5 million random turns elsewhere.
 NUM_GAMES, TURNS, RANDOM_TURNS = (3, 6, 4) if IS_SIMULATED else (300, 60, 500)
+ONE_TURN_FROM_THE_END = Position("layli_goobalay", [1] + [0] * 11, stores=(20, 27))
 
 pytestmark = [
     pytest.mark.slow,
@@ -78,29 +79,29 @@ def test_games_are_equal_to_those_of_the_processor(cuda_batch, name):
 
 
 def test_resets_loads_and_copies_are_equal(cuda_batch):
-    ours, expected = both(cuda_batch, "gabata_i", 3, "match", seed=2, autoreset=False)
-    late = Batch("gabata_i", 3, "match", seed=3)
-    late.play_random(40)
+    ours, expected = both(cuda_batch, "layli_goobalay", 3, seed=2, autoreset=False)
+    late = np.repeat(ONE_TURN_FROM_THE_END.games, 3, axis=0)
     where, tensors = np.array([True, False, True]), (ours.games, ours.reward)
-    ours.load(late.games, where)
-    expected.load(late.games, where)
+    ours.load(late, where)
+    expected.load(late, where)
     copies = ours.copy(), deepcopy(ours)
-    for mask, seed in ((~where, None), (where, 5), (None, 7)):
+    for mask, seed in ((where, None), (~where, 5), (None, 7)):
         actions = expected.legal_mask.argmax(axis=1)
         for batch in (ours, expected):
             batch.step(actions)
+        assert_equal(ours, expected)
+        for batch in (ours, expected):
             batch.reset(seed, mask)
         assert_equal(ours, expected)
     assert (ours.state.seeds == expected.state.seeds).all()
     assert tensors == (ours.games, ours.reward)
     for copy in copies:
-        assert np.array_equal(copy.games.cpu().numpy()[where], late.games[where])
+        assert np.array_equal(copy.games.cpu().numpy()[where], late[where])
 
 
 def test_an_illegal_action_sets_a_flag_and_changes_no_game(cuda_batch):
     ours = cuda_batch("layli_goobalay", 4, seed=1)
-    one_turn = Position("layli_goobalay", [1] + [0] * 11, stores=(20, 27))
-    ours.load(np.repeat(one_turn.games, 4, axis=0), np.arange(4) == 1)
+    ours.load(np.repeat(ONE_TURN_FROM_THE_END.games, 4, axis=0), np.arange(4) == 1)
     ours.step([2, 0, 2, 2])
     assert ours.done.tolist() == [False, True, False, False]
     before = ours.games.tolist()
