@@ -23,7 +23,7 @@ from mancala_env.games.speed import machine
 
 ROOT = Path(__file__).resolve().parent.parent
 HISTORY_COLUMNS = ("date", "commit", "machine", "figure", "value", "unit")
-MODULES = ("engine", "environments", "search", "network_search", "training", "solve", "browser")
+MODULES = ("engine", "environments", "search", "network_search", "training", "solve", "browser", "gpu")
 
 
 def measured_on() -> str:

@@ -48,8 +48,8 @@ _DRAWS_OF_AN_OPENING = 100
 
 # The arrays that a step writes; see the attributes of Batch. `observation` and `final_observation` are None
 # for kinds of observation that the step kernel cannot write.
-_Outputs = namedtuple(
-    "_Outputs",
+Outputs = namedtuple(
+    "Outputs",
     "player legal_mask observation rewards reward done truncated counts final_observation final_games",
 )
 
@@ -76,7 +76,7 @@ def _write_counts(rules, game, counts, b):
 
 
 @kernel
-def _view(rules, games, outputs, wanted, start, stop):
+def view_rows(rules, games, outputs, wanted, start, stop):
     """Write player, mask, observation and counts of the wanted games from start to stop."""
     player, legal_mask, observation = outputs.player, outputs.legal_mask, outputs.observation
     counts = outputs.counts
@@ -88,7 +88,7 @@ def _view(rules, games, outputs, wanted, start, stop):
 
 
 @kernel
-def _reset(rules, settings, games, rng_states, wanted, start, stop):
+def reset_rows(rules, settings, games, rng_states, wanted, start, stop):
     """Start a new episode in each wanted game from start to stop."""
     for b in range(start, stop):
         if wanted[b]:
@@ -97,7 +97,7 @@ def _reset(rules, settings, games, rng_states, wanted, start, stop):
 
 
 @kernel
-def _step(rules, settings, autoreset, games, rng_states, actions, where, outputs, start, stop):
+def step_rows(rules, settings, autoreset, games, rng_states, actions, where, outputs, start, stop):
     """Play one turn in each wanted game from start to stop; with autoreset, restart ended episodes."""
     player, legal_mask, observation = outputs.player, outputs.legal_mask, outputs.observation
     rewards, reward, done, truncated = outputs.rewards, outputs.reward, outputs.done, outputs.truncated
@@ -228,10 +228,10 @@ class Batch:
         self.counts = np.zeros((batch, 2), np.int16)
         self.final_observation = self.observer.empty(batch)
         self.final_games = np.zeros((batch, NUM_COLUMNS), np.uint64)
-        passed = {name: getattr(self, name) for name in _Outputs._fields}
+        passed = {name: getattr(self, name) for name in Outputs._fields}
         for name in ("observation", "final_observation"):
             passed[name] = self.observer.for_kernels(passed[name])
-        self._outputs = _Outputs(**passed)
+        self._outputs = Outputs(**passed)
         self.reset(seed)
 
     @property
@@ -285,7 +285,7 @@ class Batch:
             self._rng_states[:] = np.random.SeedSequence(seed).generate_state(self.num_games, np.uint64)
         turns = self._settings.opening_turns
         most = max(1, _TURNS_OF_A_PIECE // (1 + turns * min(turns, _DRAWS_OF_AN_OPENING)))
-        self._run(_reset, self._rules, self._settings, self.games, self._rng_states, wanted, most=most)
+        self._run(reset_rows, self._rules, self._settings, self.games, self._rng_states, wanted, most=most)
         self._show(wanted)
 
     def load(self, games: np.ndarray, where: np.ndarray | None = None) -> None:
@@ -326,7 +326,7 @@ class Batch:
         if b >= 0:
             raise illegal_action(b, int(self.player[b]), int(chosen[b]), self.legal_mask[b])
         episode = self._rules, self._settings, self.autoreset, self.games, self._rng_states
-        self._run(_step, *episode, chosen, wanted, self._outputs)
+        self._run(step_rows, *episode, chosen, wanted, self._outputs)
         self._observe(wanted)
 
     def play_random(self, turns_per_game: int) -> int:
@@ -378,7 +378,7 @@ class Batch:
         self.reward[wanted] = 0
         self.done[wanted] = False
         self.truncated[wanted] = False
-        self._run(_view, self._rules, self.games, self._outputs, wanted)
+        self._run(view_rows, self._rules, self.games, self._outputs, wanted)
         self._observe(wanted)
 
     def _observe(self, wanted: np.ndarray) -> None:

@@ -179,7 +179,7 @@ def _play(
     def run(kernel: Callable[..., Any], *arguments: Any) -> None:
         run_in_slices(lambda a, b: kernel(*arguments, a, b), size, num_threads)
 
-    run(kernels._view, rules, games, out, np.ones(size, np.bool_))
+    run(kernels.view_rows, rules, games, out, np.ones(size, np.bool_))
     mover, is_running = out.player.copy(), games[:, END_COLUMN] == RUNNING
     is_inside = (actions >= 0) & (actions < out.legal_mask.shape[1])
     is_legal = is_inside & (out.legal_mask[np.arange(size), np.where(is_inside, actions, 0)] != 0)
@@ -189,18 +189,18 @@ def _play(
         if not loses:
             raise illegal_action(b, int(mover[b]), int(actions[b]), out.legal_mask[b])
         games[is_illegal, END_COLUMN] = ENDLESS
-        run(kernels._view, rules, games, out, is_illegal)
+        run(kernels.view_rows, rules, games, out, is_illegal)
         out.reward[is_illegal] = -1
         out.rewards[is_illegal] = np.where(mover[is_illegal, None] == (SOUTH, NORTH), -1, 1)
     generators = np.zeros(size, np.uint64)  # only an automatic reset draws numbers
-    run(kernels._step, rules, settings, False, games, generators, actions, is_running & is_legal, out)
+    run(kernels.step_rows, rules, settings, False, games, generators, actions, is_running & is_legal, out)
 
 
 def _outputs(observer: Observer, games: np.ndarray) -> Any:
     """Return the arrays that the kernels of Batch write; those of final games are not needed here."""
     size = len(games)
     observation = observer.for_kernels(observer.empty(size))
-    return kernels._Outputs(
+    return kernels.Outputs(
         player=np.zeros(size, np.int8),
         legal_mask=np.zeros((size, observer.num_actions), np.int8),
         observation=observation,

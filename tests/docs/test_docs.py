@@ -24,7 +24,7 @@ PAGES = [ROOT / path for path in pages.pages() if path.startswith(("README", "do
 MODULES = ["mancala_env", *(m.name for m in pkgutil.walk_packages(mancala_env.__path__, "mancala_env."))]
 HEAVY = {
     "torch", "PIL", "stable_baselines3", "pygame", "pettingzoo", "scipy", "matplotlib", "starlette",
-    "uvicorn", "textual", "tensorboard", "rich", "yaml", "ray", "pandas",
+    "uvicorn", "textual", "tensorboard", "rich", "yaml", "ray", "pandas", "cuda", "numba_cuda",
 }  # fmt: skip
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)

@@ -26,6 +26,7 @@ CHAPTERS = {
         "One game and many games. [Environments](../guides/environments.md) lists what is built on them.",
         {
             "mancala_env": ("Position", "Turn", "Batch", "step", "start", "TimeStep"),
+            "mancala_env.cuda": (),
             "mancala_env.engine.coordinates": ("hole_of", "action_of", "square_of", "hole_at"),
         },
     ),
