@@ -120,6 +120,7 @@ class Layout:
         outer = STRIP + LABEL + NUMBER_HEIGHT
         self._tops = (HEADER + outer + HOLE, HEADER + outer + 3 * HOLE + GAP)
         self.height = HEADER + 2 * outer + 4 * HOLE + GAP + FOOTER
+        self.footer = self.height - 16  # baseline of the line under the board
         self.board = Box(MARGIN, HEADER, self.width - 2 * MARGIN, self.height - HEADER - FOOTER, 18, "board")
 
     def hole(self, hole: int) -> tuple[float, float]:
@@ -177,11 +178,6 @@ class Layout:
         top = HEADER + 2 if self.outward(hole) < 0 else HEADER + self.board.height - STRIP
         return x - CELL / 2 + 5, CELL - 10, top
 
-    @property
-    def footer(self) -> float:
-        """The baseline of the line under the board."""
-        return self.height - 16
-
 
 PLACES = tuple(
     (radius * cos(angle), radius * sin(angle))
@@ -191,10 +187,7 @@ PLACES = tuple(
 """Places `(x, y)` of the seeds of a hole, relative to its centre, in the order in which they are filled."""
 
 
-@lru_cache(maxsize=64)
-def layout_of(ruleset: Ruleset) -> Layout:
-    """Return the layout of a ruleset's board."""
-    return Layout(ruleset)
+layout_of = lru_cache(maxsize=64)(Layout)
 
 
 def describe(
@@ -357,9 +350,7 @@ def _triangle(x: float, y: float, r: float, player: int, name: str = "") -> Outl
 def _footer(layout: Layout, state: State, caption: str) -> Iterator[Shape]:
     """Draw the line under the board: score, mark of the player to move, and caption."""
     south, north = _counts(state)
-    score = f"{south} : {north}"
-    if layout.ruleset.row_width > 3:
-        score = f"South {score} North"
+    score = f"South {south} : {north} North" if layout.ruleset.row_width > 3 else f"{south} : {north}"
     yield Words(layout.width - MARGIN - 4, layout.footer, score, WORD, "faint", "end", name="score")
     room = layout.width - 2 * MARGIN - 36 - len(score) * WORD * LETTER
     if state.end[0] == RUNNING:
