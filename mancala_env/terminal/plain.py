@@ -22,16 +22,8 @@ HELP = (
     "play.",
     "save FILE: append the game to a file of game records. help: show this text. quit: stop.",
 )
-_SHORT = {
-    "b": "board",
-    "w": "where",
-    "p": "where",
-    "u": "undo",
-    "h": "hint",
-    "v": "values",
-    "?": "help",
-    "q": "quit",
-}
+_SHORT = {name[0]: name for name in ("board", "where", "undo", "hint", "values", "quit")}
+_SHORT |= {"p": "where", "?": "help"}
 
 
 class PlainPlay:
