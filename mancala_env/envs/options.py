@@ -205,10 +205,9 @@ def first_seed(seed: int | None, generator: np.random.Generator) -> int:
 
 
 def as_scalar(action: Any) -> Any:
-    """Return the number in an array without axes, of any library; other actions are returned unchanged.
+    """Return the number in an array of any library, or raise IllegalMove if the array has axes.
 
-    Raises:
-        IllegalMove: The array has axes.
+    Other actions are returned unchanged.
     """
     if not isinstance(action, np.ndarray):
         if not hasattr(action, "__dlpack_device__"):

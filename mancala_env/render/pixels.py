@@ -28,12 +28,7 @@ _BOLD = 0.03  # stroke width of bold text relative to its size; pillow's font is
 
 
 class Frame(NamedTuple):
-    """A picture of an animation.
-
-    Attributes:
-        pixels: uint8 `[height, width, 3]`.
-        seconds: Duration in seconds.
-    """
+    """A picture of an animation, uint8 `[height, width, 3]`, and its duration in seconds."""
 
     pixels: np.ndarray
     seconds: float

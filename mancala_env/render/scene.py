@@ -1,10 +1,8 @@
 """The picture of a position as plain shapes, from which every format is drawn.
 
-A :class:`Layout` has the coordinates of a ruleset's board. :func:`describe` turns a position into shapes.
-Formats (:mod:`mancala_env.render.svg`, :mod:`mancala_env.render.pixels`, the web page) draw shapes, and do
-not depend on the rules. A hole always shows the number of its seeds. It shows up to 12 seeds in fixed places,
-so that seeds do not jump. Lengths are in units of the picture, one pixel at scale 1. The y axis points down.
-A State is one position here: B = 1.
+:func:`describe` turns a position into shapes at the places of a :class:`Layout`. Formats draw shapes, and do
+not depend on the rules. A hole shows up to 12 seeds in fixed places, so that seeds do not jump. Lengths are
+in pixels at scale 1. The y axis points down. A State is one position here: B = 1.
 
 Symbols: W row width, H = 2W holes.
 """
@@ -201,17 +199,10 @@ def describe(
     hand: tuple[int, int] | None = None,
     caption: str | None = None,
 ) -> Scene:
-    """Describe a position as shapes.
+    """Describe a position as shapes; :meth:`mancala_env.Position.to_svg` has most arguments.
 
-    Args:
-        ruleset: The ruleset.
-        state: The position, B = 1.
-        legal: Holes that the player to move may sow from, highlighted.
-        last: Holes of the last turn, marked: its first hole and the hole of its last seed.
-        values: Value, probability or short word of each hole; the highest number is marked as the best.
-        arrows: Pairs of holes, drawn as arrows from the first hole to the second hole.
-        hand: A hole from which a player sows, and the number of seeds still in hand.
-        caption: Line under the board; None: the player to move, or the end of the round.
+    `legal` are the holes that the player to move may sow from. `values` are by hole. `hand` is a hole from
+    which a player sows, and the number of seeds still in hand.
     """
     layout = layout_of(ruleset)
     seeds, owner, territory = (field[0].tolist() for field in (state.seeds, state.owner, state.territory))
@@ -308,17 +299,13 @@ def _hole(layout: Layout, hole: int, owner: int, lit_for: int) -> Iterator[Shape
     if owner == SOUTH:
         yield Box(x - 43, y - 43, 86, 86, 9, "hole", "south", 4, name=f"owned-{hole}")
     elif owner == NORTH:
-        yield Outline(_octagon(x, y, 43), "hole", "north", 4, name=f"owned-{hole}")
+        corners = tuple((x + dx, y + dy) for dx, dy in _OCTAGON)
+        yield Outline(corners, "hole", "north", 4, name=f"owned-{hole}")
     stroke, line = (ROLES[lit_for], 4.5) if lit_for != NO_PLAYER else ("hole_edge", 1.5)
     yield Disc(x, y, HOLE, "hole", stroke, line, name=f"hole-{hole}")
 
 
-def _octagon(x: float, y: float, r: float) -> tuple[tuple[float, float], ...]:
-    cut = 20
-    return (
-        (x - r + cut, y - r), (x + r - cut, y - r), (x + r, y - r + cut), (x + r, y + r - cut),
-        (x + r - cut, y + r), (x - r + cut, y + r), (x - r, y + r - cut), (x - r, y - r + cut),
-    )  # fmt: skip
+_OCTAGON = ((-23, -43), (23, -43), (43, -23), (43, 23), (23, 43), (-23, 43), (-43, 23), (-43, -23))
 
 
 def _seeds(layout: Layout, hole: int, seeds: int) -> Iterator[Shape]:

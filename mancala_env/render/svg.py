@@ -56,14 +56,9 @@ def check_look(theme: Any, width: Any) -> None:
 def svg_of(
     scene: Scene, *, theme: Theme = "auto", width: float | None = None, inside: str = "", position: str = ""
 ) -> str:
-    """Write a scene as an SVG document.
+    """Write a scene as an SVG document; :meth:`mancala_env.Position.to_svg` has `theme` and `width`.
 
-    Args:
-        scene: The picture.
-        theme: "light", "dark", or "auto", which follows the system or the page.
-        width: Width on the page in pixels; None: one pixel per unit, or less if there is less room.
-        inside: More SVG, drawn over the shapes.
-        position: The position as text, stored in `data-position`; "" stores nothing.
+    `inside` is more SVG, drawn over the shapes. A `position` as text is stored in `data-position`.
     """
     number = _name(scene, inside)
     shown = scene.width if width is None else width

@@ -1,8 +1,4 @@
-"""A game as lines of text: for pipes, simple terminals and screen readers.
-
-The board and each turn, lap by lap, are described in words. A line of input is a hole or a command. The end
-of the input ends the program.
-"""
+"""A game as lines of text: for pipes, simple terminals and screen readers."""
 
 from collections.abc import Callable, Iterable
 from typing import TextIO

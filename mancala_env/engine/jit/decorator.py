@@ -80,13 +80,6 @@ def source_digest(path: Path) -> str:
     return digest.hexdigest()[:20]
 
 
-def _cache_root() -> Path:
-    if _numba_config.CACHE_DIR:
-        return Path(_numba_config.CACHE_DIR) / "mancala_env"
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "mancala_env"
-
-
 @lru_cache
 def cache_folder(path: Path) -> str | None:
     """Create and return the cache folder of a file's kernels; None if it cannot be created.
@@ -94,7 +87,8 @@ def cache_folder(path: Path) -> str | None:
     Without a folder, each process compiles again. A read-only folder is still used.
     """
     try:
-        root = _cache_root()
+        base = _numba_config.CACHE_DIR or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        root = Path(base, "mancala_env")
         folder = root / source_digest(path)
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError):  # no home folder, read-only disk, ...
