@@ -22,7 +22,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 
 from mancala_env import agents
-from mancala_env._util.checks import cpu_array, refuse_swapped, seed_of, several, truth, whole
+from mancala_env._util.checks import cpu_array, refuse_swapped, seed_of, truth, whole
 from mancala_env.agents import Agent, AgentLike
 from mancala_env.engine.state import MOST_GAMES
 from mancala_env.envs import kernels
@@ -171,8 +171,9 @@ class MancalaVecEnv(GamesVecEnv):
         seeds = [None if one is None else int(one) for one in self._seeds]
         given = self._options
         self._reset_options()  # invalid ones too, so that the next reset has no options
-        each = several("options", given, f"one dict or {self.num_envs} of them", self.num_envs)
-        options = [reset_options(one, ("position", "seat")) for one in each]
+        options = [reset_options(one, ("position", "seat")) for one in given]
+        if len(options) != self.num_envs:
+            raise InvalidArgument(f"options must be one dict or {self.num_envs} of them, not {len(options)}")
         positions, seats = ([one.get(name) for one in options] for name in ("position", "seat"))
         self._duel.reset(seeds, positions=positions, seats=seats)
         self._lengths[:] = 0

@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorObservationWrapper
 from gymnasium.vector.utils import batch_space
 from gymnasium.wrappers.vector import NormalizeObservation
 
-from mancala_env._util.checks import is_whole, mask, refuse_swapped, seed_of, several, whole
+from mancala_env._util.checks import is_whole, mask, refuse_swapped, seed_of, whole
 from mancala_env.agents import Agent, AgentLike
 from mancala_env.engine.state import MOST_GAMES
 from mancala_env.envs import kernels
@@ -254,7 +254,9 @@ class MancalaVectorEnv(VectorEnv[np.ndarray, Any, np.ndarray]):
         """Return the items of a list, or one value repeated for each game."""
         if not isinstance(value, list | tuple):
             return [value] * self.num_envs
-        return several(name, value, f"one for all games or {self.num_envs} of them", self.num_envs)
+        if len(value) != self.num_envs:
+            raise InvalidArgument(f"{name} must be one for all games or {self.num_envs}, not {len(value)}")
+        return value
 
     def _seeds_of(self, seed: Any, where: np.ndarray) -> list[int | None]:
         """Return the seed of each game for the argument of `reset`; None keeps the game's generator."""
