@@ -43,10 +43,9 @@ _KEEP_SECONDS = 30 * 24 * 3600
 
 
 def kernel_sources(path: Path) -> list[Path]:
-    """Return a file and all files of the package that its kernels may depend on.
+    """Return a file and all files of the package that it imports, directly or indirectly.
 
-    These are the files that it imports from the package, directly or indirectly. Their kernels and constants
-    become part of the compiled code.
+    Their kernels and constants become part of the compiled code.
     """
     found: set[Path] = set()
     todo = [path]
