@@ -53,11 +53,7 @@ class Archive:
         """Read the directory; raise InvalidArchive if it is damaged."""
         with _damage_reported():
             self._zip = zipfile.ZipFile(file)
-
-    @property
-    def names(self) -> list[str]:
-        """Names of all members."""
-        return self._zip.namelist()
+        self.names = self._zip.namelist()
 
     def check(self, member: str) -> None:
         """Raise InvalidArchive if a member is damaged, or NoMember if it is missing."""

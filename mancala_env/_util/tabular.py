@@ -69,8 +69,5 @@ class TableRows(Tabular):
 
 def named_interval(name: str, meaning: str) -> dict[str, str]:
     """Return the columns of a value and of both ends of its 95 % interval."""
-    ends = {f"{name}_{end}": f"{side} end of its 95 % interval" for end, side in _ENDS}
-    return {name: meaning} | ends
-
-
-_ENDS = (("low", "Lower"), ("high", "Upper"))
+    end = "end of its 95 % interval"
+    return {name: meaning, f"{name}_low": f"Lower {end}", f"{name}_high": f"Upper {end}"}

@@ -28,12 +28,9 @@ from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 
 
 def hole_of(ruleset: RulesetLike, player: int, action: int) -> int:
-    """Return the hole of an action of a player.
+    """Return the hole of an action, 0 to H-1, of a player, 0 (South) or 1 (North).
 
-    Args:
-        ruleset: The ruleset.
-        player: 0 (South) or 1 (North).
-        action: 0 to H-1; actions from W on are holes of the opponent's row.
+    Actions from W on are holes of the opponent's row.
 
     Raises:
         InvalidArgument: `player` or `action` is out of range.
@@ -44,12 +41,7 @@ def hole_of(ruleset: RulesetLike, player: int, action: int) -> int:
 
 
 def action_of(ruleset: RulesetLike, player: int, hole: int) -> int:
-    """Return the action of a player for a hole; the inverse of :func:`hole_of`.
-
-    Args:
-        ruleset: The ruleset.
-        player: 0 (South) or 1 (North).
-        hole: 0 to H-1.
+    """Return the action of a player, 0 or 1, for a hole, 0 to H-1; the inverse of :func:`hole_of`.
 
     Raises:
         InvalidArgument: `player` or `hole` is out of range.

@@ -172,9 +172,7 @@ def check_array(games: Any) -> np.ndarray:
 def check_games(ruleset: Ruleset, games: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
     """Return games, uint64 `[B, NUM_COLUMNS]`, as a contiguous array if all are possible in a ruleset.
 
-    Raises:
-        InvalidPosition: The array has another shape or type, or a game is impossible; the message names the
-            game, by its number in `rows` or from 0 to B-1, and the reason.
+    Otherwise an InvalidPosition says why, and names the game by its number in `rows` or from 0 to B-1.
     """
     array = check_array(games)
     b, wrong = first_impossible(encode(ruleset), array)
@@ -189,9 +187,8 @@ def check_running(
 ) -> np.ndarray:
     """Return games if an episode can start from all of them; see :func:`check_games` for the arguments.
 
-    Raises:
-        InvalidPosition: The games are invalid (:func:`check_games`); a game is over; or a player's territory
-            is not their row, although episodes have one round.
+    An InvalidPosition says that a game is impossible or over, or that a player's territory is not their row
+    although episodes have one round.
     """
     taken = check_games(ruleset, games, rows)
     names = np.arange(len(taken)) if rows is None else rows

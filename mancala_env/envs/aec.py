@@ -31,7 +31,6 @@ from mancala_env.rulesets import RulesetLike
 
 AGENTS = ("player_0", "player_1")
 """South and North."""
-_RESET_OPTIONS = ("position",)
 # The position before the last turn, and the holes that it sowed from.
 _NO_TURN: tuple[Position | None, tuple[int, ...]] = (None, ())
 
@@ -164,18 +163,17 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
             InvalidArgument: `seed` is invalid. Nothing has changed.
         """
         try:
-            given = reset_options(options, _RESET_OPTIONS)
+            reset_options(options, ("position",))
         except UnknownOption as error:  # PettingZoo's api_test passes options of its own
             warnings.warn(f"{error}; it is ignored", stacklevel=2)
-            given = {name: value for name, value in dict(options or {}).items() if name in _RESET_OPTIONS}
-        seed = seed_of(seed)
+        position, seed = (options or {}).get("position"), seed_of(seed)
         games = np.zeros_like(self._games)
-        if "position" in given:
-            games = starting_game(self.ruleset, self.rounds, given["position"])
+        if position is not None:
+            games = starting_game(self.ruleset, self.rounds, position)
         random = self._random
         if seed is not None or random is None:
             random = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
-        self._random = np.uint64(kernels.aec_reset(self._settings, games, random, "position" in given))
+        self._random = np.uint64(kernels.aec_reset(self._settings, games, random, position is not None))
         self._games = games
         self._is_started = True
         self.agents = list(AGENTS)
@@ -254,10 +252,6 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
             self.terminations = dict.fromkeys(AGENTS, is_terminated)
             self.truncations = dict.fromkeys(AGENTS, is_truncated)
         return True
-
-    def _is_legal(self, agent: str, action: Any) -> bool:
-        """Return whether an agent may play an action of the action space now, whatever `infos` says."""
-        return bool(self._masks[AGENTS.index(agent)][action])
 
     def _refuse(self, action: Any) -> Any:
         """Raise the error that says why an action is not legal."""

@@ -19,8 +19,6 @@ from mancala_env.errors import IllegalMove
 if TYPE_CHECKING:
     from mancala_env.envs.aec import MancalaAEC
 
-_ILLEGAL_REWARD = -1.0
-
 
 def _of_the_env(name: str) -> Any:
     """Return a property for an attribute of the environment that exists after reset()."""
@@ -34,13 +32,6 @@ def _of_the_env(name: str) -> Any:
         setattr(self.env, name, value)
 
     return property(read, write, doc=f"`{name}` of the environment; an AttributeError before reset().")
-
-
-def _is_in(space: Any, action: Any) -> bool:
-    """Return whether an action is in a Discrete space, which itself accepts True and fails at 2**63."""
-    if is_whole(action):
-        return 0 <= action < space.n
-    return not isinstance(action, bool) and space.contains(action)
 
 
 class ActionOutOfRange(IllegalMove, AssertionError):
@@ -76,11 +67,10 @@ class Guard(OrderEnforcingWrapper[str, Any, Any]):
         if not self._has_reset:
             EnvLogger.error_step_before_reset()
         env: Any = self.env
+        self._has_updated = True
         if not env.agents:
-            self._has_updated = True
             EnvLogger.warn_step_after_terminated_truncated()
             return
-        self._has_updated = True
         agent = env.agent_selection
         is_over = env.terminations[agent] or env.truncations[agent]
         if action is None and is_over:
@@ -88,14 +78,15 @@ class Guard(OrderEnforcingWrapper[str, Any, Any]):
             return
         if type(action) is not int:
             action = as_scalar(action)
-        if not _is_in(space := env.action_spaces[agent], action):
+        most = env.action_spaces[agent].n - 1
+        if not is_whole(action) or not 0 <= action <= most:  # Discrete accepts True, and fails at 2**63
             raise ActionOutOfRange(
-                f"action {action!r} is not in the action space of {agent}: choose from 0 to {space.n - 1}, "
-                "or None once the agent's episode is over"
+                f"action {action!r} is not in the action space of {agent}: choose from 0 to {most}, or None "
+                "once the agent's episode is over"
             )
         if is_over:
             env._was_dead_step(action)
-        elif env._is_legal(agent, action):
+        elif env._masks[env.possible_agents.index(agent), action]:  # an info can be changed by the caller
             env.step(action)
         else:
             self._forfeit(env, agent)
@@ -110,7 +101,7 @@ class Guard(OrderEnforcingWrapper[str, Any, Any]):
         env._cumulative_rewards[agent] = 0
         env.terminations = dict.fromkeys(env.agents, True)
         env.truncations = dict.fromkeys(env.agents, True)
-        env.rewards = {one: _ILLEGAL_REWARD if one == agent else 0 for one in env.agents}
+        env.rewards = {one: -1.0 if one == agent else 0 for one in env.agents}
         env._accumulate_rewards()
         env._deads_step_first()
 

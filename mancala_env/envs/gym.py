@@ -185,7 +185,8 @@ class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
     def _checked(self, action: Any) -> int:
         """Return an action as an int, or raise the error that says why it cannot be played."""
         action, mask = as_scalar(action), self._duel.legal_mask[0]
-        if is_whole(action) and 0 <= action < len(mask) and (mask[action] or self._illegal != "raise"):
+        in_space = is_whole(action) and 0 <= action < len(mask)
+        if in_space and (mask[action] or self._illegal != "raise"):
             return int(action)
         try:
             self.position.play(action)  # pyright: ignore[reportArgumentType]
@@ -193,7 +194,6 @@ class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
             why = str(error)
         else:  # the rules allow the hole, but the action space lacks it
             why = f"action {action} is not one of 0 to {len(mask) - 1}"
-        in_space = is_whole(action) and 0 <= action < len(mask)
         raise IllegalMove(f"{why}. {BY_MASKS}{OR_ILLEGAL if in_space else ''}")
 
     def _info(self) -> dict[str, Any]:

@@ -132,7 +132,13 @@ class EnvOptions:
         return cls(ruleset=ruleset_of(game, ruleset), **keywords)
 
     def __post_init__(self) -> None:
-        _check_render_mode(self.render_mode)
+        mode = self.render_mode
+        if mode is not None and mode not in RENDER_MODES:
+            modes = ", ".join(map(repr, RENDER_MODES))
+            raise UnknownRenderMode(f"render_mode must be None or one of {modes}, not {mode!r}")
+        for module, package, extra in _NEEDS.get(mode or "", ()):
+            if importlib.util.find_spec(module) is None:
+                raise MissingRenderer(f"render_mode {mode!r} needs {package}: {pip_command(extra)}")
         _ = self.episode  # raises an error for an option out of range
         one_of("seat", self.seat, get_args(Seat))
         one_of("illegal", self.illegal, get_args(Illegal))
@@ -205,10 +211,9 @@ def first_seed(seed: int | None, generator: np.random.Generator) -> int:
 
 
 def as_scalar(action: Any) -> Any:
-    """Return the number in an array without axes, of any library; other actions are returned unchanged.
+    """Return the number in an array of any library, or raise IllegalMove if the array has axes.
 
-    Raises:
-        IllegalMove: The array has axes.
+    Other actions are returned unchanged.
     """
     if not isinstance(action, np.ndarray):
         if not hasattr(action, "__dlpack_device__"):
@@ -236,16 +241,6 @@ def starting_game(ruleset: Ruleset, rounds: Rounds, position: Any) -> np.ndarray
             "put captured seeds in stores, or play with rounds=1"
         )
     return check_running(ruleset, rounds, position.games)
-
-
-def _check_render_mode(render_mode: str | None) -> None:
-    """Refuse a mode that is unknown, or whose packages are not installed."""
-    if render_mode is not None and render_mode not in RENDER_MODES:
-        modes = ", ".join(map(repr, RENDER_MODES))
-        raise UnknownRenderMode(f"render_mode must be None or one of {modes}, not {render_mode!r}")
-    for module, package, extra in _NEEDS.get(render_mode or "", ()):
-        if importlib.util.find_spec(module) is None:
-            raise MissingRenderer(f"render_mode {render_mode!r} needs {package}: {pip_command(extra)}")
 
 
 def warn_of_no_render_mode() -> None:

@@ -1,8 +1,7 @@
 """Observation and action spaces of the environments.
 
-The Gymnasium environments refuse illegal actions. So their action spaces sample only legal actions:
-``env.step(env.action_space.sample())`` works, as in Gymnasium's tutorials. To libraries they are ordinary
-``Discrete`` and ``MultiDiscrete`` spaces.
+The action spaces sample only legal actions, so that ``env.step(env.action_space.sample())`` works, as in
+Gymnasium's tutorials.
 """
 
 import copy

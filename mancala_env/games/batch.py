@@ -1,8 +1,4 @@
-"""Batch: many games stepped in one call, on several CPU cores.
-
-Batch is the public interface of the engine for training. It checks its input once. Its kernels release the
-GIL and write into preallocated arrays.
-"""
+"""Batch: many games stepped in one call, on several CPU cores, without the GIL."""
 
 from collections import namedtuple
 from collections.abc import Callable, Sequence

@@ -52,11 +52,7 @@ def turn_text(player: int, action: int) -> str:
 
 
 def parse_turns(text: str) -> list[tuple[int, int]]:
-    """Read turns such as ``"S10 N9 S1"`` as (player, action) pairs.
-
-    Raises:
-        InvalidPosition: A word is not a turn.
-    """
+    """Read turns such as ``"S10 N9 S1"`` as (player, action) pairs, or raise an InvalidPosition."""
     turns = []
     for word in words_of(text):
         if not _TURN.fullmatch(word):
@@ -66,30 +62,24 @@ def parse_turns(text: str) -> list[tuple[int, int]]:
     return turns
 
 
-def position_text(ruleset: Ruleset, state: State, b: int = 0) -> str:
-    """Write game b of a State as one line."""
+def position_text(ruleset: Ruleset, state: State) -> str:
+    """Write the position of a State, B = 1, as one line."""
+    seeds, owners, territory, stores, player, stall, end, round, starter, debts = (each[0] for each in state)
     width = ruleset.row_width
-    holes = [
-        f"{seeds}{_OWNER_MARKS[int(owner)]}"
-        for seeds, owner in zip(state.seeds[b], state.owner[b], strict=True)
-    ]
-    words = [
-        ruleset.name,
-        ",".join(holes[:width]) + "/" + ",".join(holes[width:]),
-        f"{state.stores[b, 0]}-{state.stores[b, 1]}",
-        LETTERS[state.player[b]],
-    ]
-    if state.stall[b]:
-        words.append(f"stall={state.stall[b]}")
-    if state.round[b] != 1:
-        words.append(f"round={state.round[b]}")
-    if state.starter[b] != SOUTH:
-        words.append(f"starter={LETTERS[state.starter[b]]}")
-    if state.debts[b].any():
-        words.append(f"debts={state.debts[b, 0]}-{state.debts[b, 1]}")
-    if (state.territory[b] != np.arange(2 * width) // width).any():
-        words.append("territory=" + "".join(LETTERS[sower] for sower in state.territory[b]))
-    if state.end[b] == ENDLESS:
+    holes = [f"{number}{_OWNER_MARKS[int(owner)]}" for number, owner in zip(seeds, owners, strict=True)]
+    rows = ",".join(holes[:width]) + "/" + ",".join(holes[width:])
+    words = [ruleset.name, rows, f"{stores[0]}-{stores[1]}", LETTERS[player]]
+    if stall:
+        words.append(f"stall={stall}")
+    if round != 1:
+        words.append(f"round={round}")
+    if starter != SOUTH:
+        words.append(f"starter={LETTERS[starter]}")
+    if debts.any():
+        words.append(f"debts={debts[0]}-{debts[1]}")
+    if (territory != np.arange(2 * width) // width).any():
+        words.append("territory=" + "".join(LETTERS[sower] for sower in territory))
+    if end == ENDLESS:
         words.append(f"end={END_REASONS[ENDLESS]}")
     return " ".join(words)
 

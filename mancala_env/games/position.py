@@ -15,7 +15,7 @@ from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition
 from mancala_env.games import notation
 from mancala_env.games.set_up import set_up
 from mancala_env.render.scene import Scene, describe
-from mancala_env.render.svg import Theme, animated, check_look, svg_of
+from mancala_env.render.svg import Film, Theme, check_look, svg_of
 from mancala_env.render.text import draw
 from mancala_env.rulesets import Ruleset, RulesetLike, lookup, names
 
@@ -388,8 +388,7 @@ class Position:
             refuse_for_animation(values=values, arrows=arrows, last=last, caption=caption)
             timeline, after = self.timeline(action), self.copy()
             after.play(action)
-            drawn = (self.ruleset, self.state, timeline, after.state)
-            return animated(*drawn, theme=theme, width=width, position=self.to_text())
+            return Film(self.ruleset, self.state, timeline, after.state).svg(theme, width, self.to_text())
         scene = self.scene(values=values, arrows=arrows, last=last, caption=caption)
         return svg_of(scene, theme=theme, width=width, position=self.to_text())
 

@@ -28,12 +28,7 @@ _BOLD = 0.03  # stroke width of bold text relative to its size; pillow's font is
 
 
 class Frame(NamedTuple):
-    """A picture of an animation.
-
-    Attributes:
-        pixels: uint8 `[height, width, 3]`.
-        seconds: Duration in seconds.
-    """
+    """A picture of an animation, uint8 `[height, width, 3]`, and its duration in seconds."""
 
     pixels: np.ndarray
     seconds: float
@@ -54,12 +49,12 @@ def image_of(scene: Scene, *, width: int = WIDTH, theme: PixelTheme = "light") -
     return image
 
 
-def grid_of(scenes: Sequence[Scene], columns: int, *, width: int, theme: PixelTheme = "light") -> np.ndarray:
+def grid_of(scenes: Sequence[Scene], columns: int, *, width: int) -> np.ndarray:
     """Draw scenes of one size as one picture `width` pixels wide, left to right and top to bottom."""
     each = max(1, width // columns)
-    drawn = [image_of(scene, width=each, theme=theme) for scene in scenes]
+    drawn = [image_of(scene, width=each) for scene in scenes]
     rows = -(-len(drawn) // columns)
-    whole = Image.new("RGB", (each * columns, drawn[0].height * rows), rgb(PALETTES[theme]["paper"]))
+    whole = Image.new("RGB", (each * columns, drawn[0].height * rows), _COLOURS["light"]["paper"])
     for i, one in enumerate(drawn):
         whole.paste(one, (each * (i % columns), drawn[0].height * (i // columns)))
     return np.asarray(whole).copy()
@@ -68,7 +63,7 @@ def grid_of(scenes: Sequence[Scene], columns: int, *, width: int, theme: PixelTh
 @lru_cache(maxsize=64)
 def _ground(shapes: tuple[Shape, ...], scale: float, size: tuple[int, int], theme: PixelTheme) -> Image.Image:
     """Draw the shapes that do not change between frames."""
-    image = Image.new("RGB", size, rgb(PALETTES[theme]["paper"]))
+    image = Image.new("RGB", size, _COLOURS[theme]["paper"])
     _stamp(image, shapes, scale, theme)
     return image
 

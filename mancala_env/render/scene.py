@@ -1,10 +1,8 @@
 """The picture of a position as plain shapes, from which every format is drawn.
 
-A :class:`Layout` has the coordinates of a ruleset's board. :func:`describe` turns a position into shapes.
-Formats (:mod:`mancala_env.render.svg`, :mod:`mancala_env.render.pixels`, the web page) draw shapes, and do
-not depend on the rules. A hole always shows the number of its seeds. It shows up to 12 seeds in fixed places,
-so that seeds do not jump. Lengths are in units of the picture, one pixel at scale 1. The y axis points down.
-A State is one position here: B = 1.
+:func:`describe` turns a position into shapes at the places of a :class:`Layout`. Formats draw shapes, and do
+not depend on the rules. A hole shows up to 12 seeds in fixed places, so that seeds do not jump. Lengths are
+in pixels at scale 1. The y axis points down. A State is one position here: B = 1.
 
 Symbols: W row width, H = 2W holes.
 """
@@ -120,6 +118,7 @@ class Layout:
         outer = STRIP + LABEL + NUMBER_HEIGHT
         self._tops = (HEADER + outer + HOLE, HEADER + outer + 3 * HOLE + GAP)
         self.height = HEADER + 2 * outer + 4 * HOLE + GAP + FOOTER
+        self.footer = self.height - 16  # baseline of the line under the board
         self.board = Box(MARGIN, HEADER, self.width - 2 * MARGIN, self.height - HEADER - FOOTER, 18, "board")
 
     def hole(self, hole: int) -> tuple[float, float]:
@@ -177,11 +176,6 @@ class Layout:
         top = HEADER + 2 if self.outward(hole) < 0 else HEADER + self.board.height - STRIP
         return x - CELL / 2 + 5, CELL - 10, top
 
-    @property
-    def footer(self) -> float:
-        """The baseline of the line under the board."""
-        return self.height - 16
-
 
 PLACES = tuple(
     (radius * cos(angle), radius * sin(angle))
@@ -191,10 +185,7 @@ PLACES = tuple(
 """Places `(x, y)` of the seeds of a hole, relative to its centre, in the order in which they are filled."""
 
 
-@lru_cache(maxsize=64)
-def layout_of(ruleset: Ruleset) -> Layout:
-    """Return the layout of a ruleset's board."""
-    return Layout(ruleset)
+layout_of = lru_cache(maxsize=64)(Layout)
 
 
 def describe(
@@ -208,17 +199,10 @@ def describe(
     hand: tuple[int, int] | None = None,
     caption: str | None = None,
 ) -> Scene:
-    """Describe a position as shapes.
+    """Describe a position as shapes; :meth:`mancala_env.Position.to_svg` has most arguments.
 
-    Args:
-        ruleset: The ruleset.
-        state: The position, B = 1.
-        legal: Holes that the player to move may sow from, highlighted.
-        last: Holes of the last turn, marked: its first hole and the hole of its last seed.
-        values: Value, probability or short word of each hole; the highest number is marked as the best.
-        arrows: Pairs of holes, drawn as arrows from the first hole to the second hole.
-        hand: A hole from which a player sows, and the number of seeds still in hand.
-        caption: Line under the board; None: the player to move, or the end of the round.
+    `legal` are the holes that the player to move may sow from. `values` are by hole. `hand` is a hole from
+    which a player sows, and the number of seeds still in hand.
     """
     layout = layout_of(ruleset)
     seeds, owner, territory = (field[0].tolist() for field in (state.seeds, state.owner, state.territory))
@@ -315,17 +299,13 @@ def _hole(layout: Layout, hole: int, owner: int, lit_for: int) -> Iterator[Shape
     if owner == SOUTH:
         yield Box(x - 43, y - 43, 86, 86, 9, "hole", "south", 4, name=f"owned-{hole}")
     elif owner == NORTH:
-        yield Outline(_octagon(x, y, 43), "hole", "north", 4, name=f"owned-{hole}")
+        corners = tuple((x + dx, y + dy) for dx, dy in _OCTAGON)
+        yield Outline(corners, "hole", "north", 4, name=f"owned-{hole}")
     stroke, line = (ROLES[lit_for], 4.5) if lit_for != NO_PLAYER else ("hole_edge", 1.5)
     yield Disc(x, y, HOLE, "hole", stroke, line, name=f"hole-{hole}")
 
 
-def _octagon(x: float, y: float, r: float) -> tuple[tuple[float, float], ...]:
-    cut = 20
-    return (
-        (x - r + cut, y - r), (x + r - cut, y - r), (x + r, y - r + cut), (x + r, y + r - cut),
-        (x + r - cut, y + r), (x - r + cut, y + r), (x - r, y + r - cut), (x - r, y - r + cut),
-    )  # fmt: skip
+_OCTAGON = ((-23, -43), (23, -43), (43, -23), (43, 23), (23, 43), (-23, 43), (-43, 23), (-43, -23))
 
 
 def _seeds(layout: Layout, hole: int, seeds: int) -> Iterator[Shape]:
@@ -357,9 +337,7 @@ def _triangle(x: float, y: float, r: float, player: int, name: str = "") -> Outl
 def _footer(layout: Layout, state: State, caption: str) -> Iterator[Shape]:
     """Draw the line under the board: score, mark of the player to move, and caption."""
     south, north = _counts(state)
-    score = f"{south} : {north}"
-    if layout.ruleset.row_width > 3:
-        score = f"South {score} North"
+    score = f"South {south} : {north} North" if layout.ruleset.row_width > 3 else f"{south} : {north}"
     yield Words(layout.width - MARGIN - 4, layout.footer, score, WORD, "faint", "end", name="score")
     room = layout.width - 2 * MARGIN - 36 - len(score) * WORD * LETTER
     if state.end[0] == RUNNING:

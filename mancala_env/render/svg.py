@@ -5,10 +5,10 @@ reduced motion see the position after the turn.
 """
 
 import zlib
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from html import escape
 from itertools import count
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 
@@ -43,15 +43,10 @@ _REST_SECONDS = 2.5  # pause after a turn, before the animation repeats
 _FOOTER = ("caption", "score", "turn")
 
 _Point = tuple[float, float]
-_Value = TypeVar("_Value", bound=Hashable)
 
 
 def check_look(theme: Any, width: Any) -> None:
-    """Check theme and width of an SVG document; the width may be None.
-
-    Raises:
-        InvalidArgument: The theme is unknown, or the width is not a positive number.
-    """
+    """Raise InvalidArgument for a theme or width that an SVG document cannot have; the width may be None."""
     one_of("theme", theme, THEMES)
     is_number = isinstance(width, int | float | np.integer | np.floating) and not isinstance(width, bool)
     if width is not None and not (is_number and 0 < width < np.inf):
@@ -61,14 +56,9 @@ def check_look(theme: Any, width: Any) -> None:
 def svg_of(
     scene: Scene, *, theme: Theme = "auto", width: float | None = None, inside: str = "", position: str = ""
 ) -> str:
-    """Write a scene as an SVG document.
+    """Write a scene as an SVG document; :meth:`mancala_env.Position.to_svg` has `theme` and `width`.
 
-    Args:
-        scene: The picture.
-        theme: "light", "dark", or "auto", which follows the system or the page.
-        width: Width on the page in pixels; None: one pixel per unit, or less if there is less room.
-        inside: More SVG, drawn over the shapes.
-        position: The position as text, stored in `data-position`; "" stores nothing.
+    `inside` is more SVG, drawn over the shapes. A `position` as text is stored in `data-position`.
     """
     number = _name(scene, inside)
     shown = scene.width if width is None else width
@@ -84,36 +74,14 @@ def svg_of(
     )
 
 
-def animated(
-    ruleset: Ruleset,
-    state: State,
-    timeline: Timeline,
-    after: State,
-    *,
-    theme: Theme = "auto",
-    width: float | None = None,
-    position: str = "",
-) -> str:
-    """Write a turn as an animated SVG document that repeats; see :func:`svg_of` for `theme` and `width`.
-
-    `state` and `position` are before the turn. `after`, B = 1, is shown without motion.
-    """
-    return _Film(ruleset, state, timeline, after).svg(theme, width, position)
-
-
 def grid(scenes: Sequence[Scene], columns: int, *, theme: Theme = "auto", width: float | None = None) -> str:
     """Write several scenes of equal size as one SVG document, left to right and top to bottom."""
-    first = scenes[0]
+    width_of_one, height_of_one = scenes[0].width, scenes[0].height
     rows = -(-len(scenes) // columns)
-    whole = Scene(
-        first.width * columns,
-        first.height * rows,
-        (),
-        f"{len(scenes)} positions",
-        " ".join(f"{i}: {scene.title}." for i, scene in enumerate(scenes)),
-    )
+    titles = " ".join(f"{i}: {scene.title}." for i, scene in enumerate(scenes))
+    whole = Scene(width_of_one * columns, height_of_one * rows, (), f"{len(scenes)} positions", titles)
     drawn = "".join(
-        f'<g transform="translate({_n(first.width * (i % columns))},{_n(first.height * (i // columns))})">'
+        f'<g transform="translate({_n(width_of_one * (i % columns))},{_n(height_of_one * (i // columns))})">'
         f"{''.join(map(_shape, scene.shapes))}</g>"
         for i, scene in enumerate(scenes)
     )
@@ -180,8 +148,8 @@ def _n(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-class _Film:
-    """The animation of a turn, seed by seed. Without motion it shows the position after the turn.
+class Film:
+    """The animation of a turn, seed by seed, which repeats. Without motion it shows the position `after` it.
 
     A *heap* is a hole or a store, and a *place* is the number of a seed in it. Each seed moves from place to
     place. Everything else appears and disappears.
@@ -196,10 +164,10 @@ class _Film:
         self.seconds = self.sown + _REST_SECONDS
         self.owned = {step.event.hole: step.start for step in self.steps if step.event.kind == "own"}
         self.keyframes: list[str] = []
-        self.name = _name(state, timeline)
-        """Prefix of the names of this picture's keyframes, unique on a page."""
+        self.name = _name(state, timeline)  # prefix of the names of keyframes
 
     def svg(self, theme: Theme, width: float | None, position: str) -> str:
+        """Write the document; :func:`svg_of` has the arguments, with the position before the turn."""
         moving = "".join((self._owned(), self._seeds(), self._numbers(), self._ring(), self._captions()))
         timing = f"{_n2(self.seconds)}s infinite"
         css = (
@@ -268,18 +236,18 @@ class _Film:
     def _at(self, seconds: float) -> str:
         return f"{_n2(100 * seconds / self.seconds)}%"
 
-    def _track(self, values: Sequence[tuple[float, _Value]], draw: Callable[[_Value], str]) -> str:
-        """Draw each value from its begin in seconds until the next one begins."""
-        periods: dict[_Value, list[tuple[float, float]]] = {}
-        begins = [begin for begin, _ in values]
-        for (begin, value), end in zip(values, [*begins[1:], self.seconds], strict=True):
+    def _track(self, drawings: Sequence[tuple[float, str]]) -> str:
+        """Show each drawing from its begin in seconds until the next one begins."""
+        periods: dict[str, list[tuple[float, float]]] = {}
+        begins = [begin for begin, _ in drawings]
+        for (begin, drawing), end in zip(drawings, [*begins[1:], self.seconds], strict=True):
             if begin == end:
                 continue
-            of_value = periods.setdefault(value, [])
-            if of_value and of_value[-1][1] == begin:
-                begin, _ = of_value.pop()
-            of_value.append((begin, end))
-        return "".join(self._during(draw(value), times) for value, times in periods.items())
+            of_drawing = periods.setdefault(drawing, [])
+            if of_drawing and of_drawing[-1][1] == begin:
+                begin, _ = of_drawing.pop()
+            of_drawing.append((begin, end))
+        return "".join(self._during(drawing, times) for drawing, times in periods.items())
 
     def _during(self, inside: str, periods: Sequence[tuple[float, float]]) -> str:
         """Show SVG during some periods, and without motion if the last one lasts to the end."""
@@ -300,8 +268,7 @@ class _Film:
         drawn = ""
         for hole, when in self.owned.items():
             names = (f"owned-{hole}", f"hole-{hole}", f"label-{hole}")
-            scenes = [(0.0, self.before), (when, self.after)]
-            drawn += self._track(scenes, lambda scene, names=names: _shapes(scene, names))
+            drawn += self._track([(0.0, _shapes(self.before, names)), (when, _shapes(self.after, names))])
         return drawn
 
     def _numbers(self) -> str:
@@ -312,34 +279,29 @@ class _Film:
         drawn = ""
         for heap, (x, y) in enumerate(places):
             at = f'x="{_n(x)}" y="{_n(y)}"'
-            numbers = [(begin, lying[heap]) for begin, lying in heaps]
-            drawn += self._track(numbers, lambda number, at=at: f"<text {at}>{number}</text>")
+            drawn += self._track([(begin, f"<text {at}>{lying[heap]}</text>") for begin, lying in heaps])
         written = f'font-size="{_n(NUMBER)}" font-weight="700" text-anchor="middle" fill="var(--m-ink)"'
         return f"<g {written}>{drawn}</g>"
 
     def _ring(self) -> str:
         """Draw a ring around the hole of the current event."""
-        holes = [(0.0, -1)]
+        rings = [(0.0, "")]
         for step in self.steps:
             if step.event.kind in ("lift", "capture", "ransom", "own"):
-                holes.append((step.start, step.event.hole))
+                ring = Disc(*self.layout.hole(step.event.hole), HOLE + 5, "", "mark", 3.5)
+                rings.append((step.start, _shape(ring)))
             elif step.event.kind not in ("drop", "relay"):
-                holes.append((step.start, -1))
-
-        def draw(hole: int) -> str:
-            return _shape(Disc(*self.layout.hole(hole), HOLE + 5, "", "mark", 3.5)) if hole >= 0 else ""
-
-        return self._track(holes, draw)
+                rings.append((step.start, ""))
+        return self._track(rings)
 
     def _captions(self) -> str:
         """Write the line under the board: player, lap, captures and next player."""
-        lines = [(step.start, caption(self.ruleset, self.timeline, step)) for step in self.steps[:-1]]
-        after = _shapes(self.after, _FOOTER)
-
-        def draw(line: str) -> str:
-            return _shape(Words(40, self.layout.footer, line, LINE, "ink", "start", True)) if line else after
-
-        return self._track([*lines, (self.sown, "")], draw)
+        drawn = []
+        for step in self.steps[:-1]:
+            line = caption(self.ruleset, self.timeline, step)
+            words = Words(40, self.layout.footer, line, LINE, "ink", "start", True)
+            drawn.append((step.start, _shape(words)))
+        return self._track([*drawn, (self.sown, _shapes(self.after, _FOOTER))])
 
 
 def _shapes(scene: Scene, names: Sequence[str]) -> str:

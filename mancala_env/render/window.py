@@ -1,9 +1,8 @@
 """A window that shows pixels, in its own process.
 
-The process runs this file as a program, with pygame-ce. It shows the pictures that it receives, and handles
-the events of the window system. So you can move, resize and close the window between two turns. The process
-ends when its window is closed or when the program that opened it ends. Closing the window does not end that
-program.
+The process runs this file as a program, with pygame-ce. It handles the events of the window system, so you
+can move, resize and close the window between two turns. It ends with its window or with the program that
+opened it. Closing the window does not end that program.
 """
 
 import os
@@ -44,15 +43,10 @@ class Window:
         return self._process is not None and self._process.poll() is None
 
     def show(self, pixels: "np.ndarray", seconds: float = 0.0) -> None:
-        """Show a picture after the time of the previous one; open the window if necessary.
+        """Show a picture, uint8 `[height, width, 3]`, for at least `seconds`; open the window if necessary.
 
-        Args:
-            pixels: uint8 `[height, width, 3]`.
-            seconds: Minimum time for the picture. The next call waits until it has passed.
-
-        Raises:
-            ImportError: pygame-ce is not installed.
-            NoDisplay: No display is available.
+        The next call waits until the time has passed. Raise ImportError if pygame-ce is not installed, and
+        NoDisplay if no display is available.
         """
         if self._was_closed:
             return

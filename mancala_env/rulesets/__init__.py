@@ -168,9 +168,9 @@ class Ruleset:
         if Path(path).suffix == ".json":
             text = json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
         else:
-            from mancala_env.rulesets import plain_yaml
+            import yaml
 
-            text = plain_yaml.write(plain)
+            text = yaml.safe_dump(plain, sort_keys=False, allow_unicode=True)
         write_whole(Path(path), text)
 
     def num_actions(self, rounds: int | Literal["match"] = 1) -> int:

@@ -19,11 +19,6 @@ def read(text: str) -> Any:
     return yaml.load(text, _Loader)
 
 
-def write(plain: dict[str, Any]) -> str:
-    """Return a dictionary of plain data as YAML, in its order."""
-    return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True)
-
-
 class _Loader(yaml.BaseLoader):
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):

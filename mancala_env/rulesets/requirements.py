@@ -43,14 +43,10 @@ REQUIREMENTS = (
 
 def broken_requirement(options: Mapping[str, Any]) -> Requirement | None:
     """Return the first requirement that rule options break, or None."""
-    return next(
-        (
-            each
-            for each in REQUIREMENTS
-            if options[each.option] == each.value and options[each.needs] not in each.allowed
-        ),
-        None,
-    )
+    for each in REQUIREMENTS:
+        if options[each.option] == each.value and options[each.needs] not in each.allowed:
+            return each
+    return None
 
 
 def remedy(

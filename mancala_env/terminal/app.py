@@ -316,8 +316,7 @@ class PlayApp(App[None]):
             self.analyst.ask(self.game.position)
 
     def _take_values(self, analysis: Analysis) -> None:
-        is_wanted = self._has_values and self.stage == "choose"
-        if is_wanted and analysis.position == self.game.position:
+        if self._has_values and self.stage == "choose" and analysis.position == self.game.position:
             self._analysis = analysis
             self._say(str(analysis))
             self._show()

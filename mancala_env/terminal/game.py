@@ -37,13 +37,10 @@ class InteractiveGame:
         rounds: Rounds | None = None,
         seed: int | None = None,
     ) -> None:
-        """Create the players and the start position.
+        """Create the players and the start position; raise a MancalaError for an invalid argument.
 
         A player is "human", "human:NAME", or the spec of an agent. `rounds` is the last round to play, or
         "match"; None is the round of the start position.
-
-        Raises:
-            MancalaError: An argument is invalid, or an agent cannot play the ruleset or the rounds.
         """
         self._start = ruleset if isinstance(ruleset, Position) else Position(ruleset)
         self.ruleset = self._start.ruleset

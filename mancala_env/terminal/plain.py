@@ -1,8 +1,4 @@
-"""A game as lines of text: for pipes, simple terminals and screen readers.
-
-The board and each turn, lap by lap, are described in words. A line of input is a hole or a command. The end
-of the input ends the program.
-"""
+"""A game as lines of text: for pipes, simple terminals and screen readers."""
 
 from collections.abc import Callable, Iterable
 from typing import TextIO
@@ -22,16 +18,8 @@ HELP = (
     "play.",
     "save FILE: append the game to a file of game records. help: show this text. quit: stop.",
 )
-_SHORT = {
-    "b": "board",
-    "w": "where",
-    "p": "where",
-    "u": "undo",
-    "h": "hint",
-    "v": "values",
-    "?": "help",
-    "q": "quit",
-}
+_SHORT = {name[0]: name for name in ("board", "where", "undo", "hint", "values", "quit")}
+_SHORT |= {"p": "where", "?": "help"}
 
 
 class PlainPlay:

@@ -5,7 +5,6 @@ restart the server at any time. Any number of pages can play against one agent.
 """
 
 import asyncio
-import os
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ from typing import Any
 
 from mancala_env.agents import Agent, Spec, make
 from mancala_env.engine.episode import Rounds
+from mancala_env.engine.jit.threads import default_num_threads
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solution, Solver
@@ -27,14 +27,8 @@ class AnalysisService:
     """Choose actions and analyse positions for many pages, on a pool of threads."""
 
     def __init__(self, memory_mb: float = 1024, num_workers: int | None = None) -> None:
-        """Create the threads.
-
-        Args:
-            memory_mb: Maximum size of a solver's transposition table in MB. At most four solvers
-                are kept for later requests.
-            num_workers: Maximum number of requests processed in parallel; None for one per core.
-        """
-        workers = num_workers or len(os.sched_getaffinity(0))
+        """Create `num_workers` threads, by default one per core; `memory_mb` is for each solver's table."""
+        workers = num_workers or default_num_threads()
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="mancala-serve")
 
         # The most recently used agents and solvers, each with a lock for one request at a time.
@@ -51,8 +45,7 @@ class AnalysisService:
     async def choose(self, spec: Spec, position: Position, rounds: Rounds = 1) -> int:
         """Return the action that an agent chooses in a game of `rounds` rounds, or a "match".
 
-        Raises:
-            MancalaError: If the agent cannot be created, or cannot play the ruleset or the number of rounds.
+        Raise a MancalaError if the agent cannot be created, or cannot play the ruleset or the rounds.
         """
         agent, lock = await self._run(lambda: self._agent_of(spec, _stamp(spec), position.ruleset))
         agent.check_rounds(rounds)

@@ -116,12 +116,9 @@ def cancelled_id(request: dict[str, Any]) -> int:
 
 
 def spec_of(request: dict[str, Any], limits: Limits, folder: Path | None, offered: tuple[str, ...]) -> Spec:
-    """Return the spec of the agent of a request.
+    """Return the spec of the agent of a request, or raise a MancalaError.
 
     `folder` has the checkpoints. The limits do not apply to the specs that the server offers.
-
-    Raises:
-        MancalaError: If the agent is unknown, not available to pages, or exceeds the limits.
     """
     text, name = request.get("agent"), request.get("checkpoint")
     if name is None and isinstance(text, str) and text in offered:

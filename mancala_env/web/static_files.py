@@ -22,19 +22,7 @@ HEADERS = {
     "Cache-Control": "no-cache",
 }
 """Headers of every answer of the server."""
-_SUFFIXES = {
-    ".html",
-    ".js",
-    ".css",
-    ".json",
-    ".wasm",
-    ".svg",
-    ".png",
-    ".webmanifest",
-    ".f32",
-    ".txt",
-    ".proof",
-}
+_TYPES = ("html", "js", "css", "json", "wasm", "svg", "png", "webmanifest", "f32", "txt", "proof")
 
 
 class PageFiles(StaticFiles):
@@ -46,7 +34,7 @@ class PageFiles(StaticFiles):
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         name = "index.html" if path in ("", ".") else path
-        if Path(name).suffix not in _SUFFIXES:
+        if Path(name).suffix.removeprefix(".") not in _TYPES:
             raise HTTPException(404)
         response = await super().get_response(name, scope)
         asked = Headers(scope=scope)
@@ -62,16 +50,13 @@ class PageFiles(StaticFiles):
         """Return a response in gzip, or the same one if compression does not make the file smaller."""
         path, changed = str(response.path), response.stat_result.st_mtime_ns if response.stat_result else 0
         if self._compressed.get(path, (None,))[0] != changed:
-            self._compressed[path] = changed, await asyncio.to_thread(_compress, path)
+            content = await asyncio.to_thread(lambda: gzip.compress(Path(path).read_bytes(), mtime=0))
+            self._compressed[path] = changed, content
         content = self._compressed[path][1]
         if len(content) >= int(response.headers["Content-Length"]):
             return response
         kept: dict[str, Any] = {n: response.headers[n] for n in ("Content-Type", "ETag", "Last-Modified")}
         return Response(content, headers=kept | {"Content-Encoding": "gzip"})
-
-
-def _compress(path: str) -> bytes:
-    return gzip.compress(Path(path).read_bytes(), mtime=0)
 
 
 def _accepts_gzip(headers: Headers) -> bool:

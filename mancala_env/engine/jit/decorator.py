@@ -43,10 +43,9 @@ _KEEP_SECONDS = 30 * 24 * 3600
 
 
 def kernel_sources(path: Path) -> list[Path]:
-    """Return a file and all files of the package that its kernels may depend on.
+    """Return a file and all files of the package that it imports, directly or indirectly.
 
-    These are the files that it imports from the package, directly or indirectly. Their kernels and constants
-    become part of the compiled code.
+    Their kernels and constants become part of the compiled code.
     """
     found: set[Path] = set()
     todo = [path]
@@ -80,13 +79,6 @@ def source_digest(path: Path) -> str:
     return digest.hexdigest()[:20]
 
 
-def _cache_root() -> Path:
-    if _numba_config.CACHE_DIR:
-        return Path(_numba_config.CACHE_DIR) / "mancala_env"
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "mancala_env"
-
-
 @lru_cache
 def cache_folder(path: Path) -> str | None:
     """Create and return the cache folder of a file's kernels; None if it cannot be created.
@@ -94,7 +86,8 @@ def cache_folder(path: Path) -> str | None:
     Without a folder, each process compiles again. A read-only folder is still used.
     """
     try:
-        root = _cache_root()
+        base = _numba_config.CACHE_DIR or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        root = Path(base, "mancala_env")
         folder = root / source_digest(path)
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError):  # no home folder, read-only disk, ...
