@@ -46,17 +46,10 @@ def bundled_policy(ruleset: Ruleset) -> Path:
     return file
 
 
-_PARTS = {
-    "DEPTH": ("limit", MOST_TURNS),
-    "SIMULATIONS": ("limit", MOST_SIMULATIONS),
-    "SECONDSs": ("limit", 0),
-    "CHECKPOINT": ("checkpoint", 0),
-    "NETWORK": ("network", 0),
-    "TABLE": ("table", 0),
-    "FILE.py": ("source", 0),
-    "FUNCTION": ("function", 0),
-}
-"""Attribute of Spec for each part of a form. Limits also have their largest number, 0 for times only."""
+_LIMITS = {"DEPTH": MOST_TURNS, "SIMULATIONS": MOST_SIMULATIONS, "SECONDSs": 0}
+"""Largest number of each limit in a form; 0: only a time."""
+_PARTS = dict.fromkeys(_LIMITS, "limit") | {"FILE.py": "source"}
+"""Attribute of Spec for the parts of a form whose attribute has another name."""
 
 
 class _Kind(NamedTuple):
@@ -77,7 +70,7 @@ class _Kind(NamedTuple):
     @property
     def parts(self) -> list[str]:
         """Attributes of Spec after the first colon, in order."""
-        return [_PARTS[word][0] for word in self.words]
+        return [_PARTS.get(word, word.lower()) for word in self.words]
 
     @property
     def num_optional(self) -> int:
@@ -350,8 +343,7 @@ class Spec:
 def _limit(text: str, kind: _Kind, word: str) -> Limit:
     """Read a limit such as 6, 0.1s, 5000nodes, or 6+0.1s."""
     name = kind.words[0]
-    most = _PARTS[name][1]
-    parts, given = word.split("+"), {}
+    most, parts, given = _LIMITS[name], word.split("+"), {}
     for part in parts:
         if most and re.fullmatch(r"[0-9]{1,12}", part):
             given[name.lower()] = int(part)

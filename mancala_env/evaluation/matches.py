@@ -171,17 +171,8 @@ class MatchResult(Tabular):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the statistics, without single games, as plain data for JSON."""
-        return {
-            "first": self.first,
-            "second": self.second,
-            "ruleset": self.ruleset,
-            "opening_set": self.opening_set,
-            "opening_turns": self.opening_turns,
-            "games": self.games,
-            "num_openings": self.num_openings,
-            "wins": self.wins,
-            "draws": self.draws,
-            "losses": self.losses,
+        names = ("first", "second", "ruleset", "opening_set", "opening_turns", "games", "num_openings")
+        return {name: getattr(self, name) for name in (*names, "wins", "draws", "losses")} | {
             "as_south": list(self.by_seat["South"]),
             "as_north": list(self.by_seat["North"]),
             "win_rate": self.win_rate,

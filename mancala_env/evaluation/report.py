@@ -64,12 +64,7 @@ def check_report_path(path: str | Path) -> Path:
 
 
 def save_report(path: str | Path, page: Callable[[], Page], plots: Callable[[], "Figure"]) -> Path:
-    """Write a page as a self-contained HTML file, or plots as a PNG file, and return the path.
-
-    Raises:
-        InvalidMatch: If the path ends in neither .html nor .png, or its folder does not exist.
-        ImportError: If matplotlib is not installed.
-    """
+    """Write a page as an HTML file, or plots as a PNG file, and return the path; see :func:`write_report`."""
     path = check_report_path(path)
     if path.suffix.lower() == ".html":
         write_whole(path, page().html())
@@ -98,7 +93,7 @@ def add_regret(page: Page, regrets: list[Regret]) -> None:
     """Add the regret of agents to a page: for each source a plot, a table, and the worst moves as boards."""
     for some in by_source(regrets):
         page.heading(f"Regret against perfect play, seeds per move, {some[0].source}")
-        solved = _solved(some)
+        solved = [regret for regret in some if regret.overall.positions]
         if not solved:
             page.text("None of the positions was solved in time.")
             continue
@@ -115,22 +110,19 @@ def add_regret(page: Page, regrets: list[Regret]) -> None:
                 page.boards(regret.worst[: _BOARDS if len(some) == 1 else _BOARDS_OF_SEVERAL])
 
 
-def _solved(regrets: list[Regret]) -> list[Regret]:
-    return [regret for regret in regrets if regret.overall.positions]
-
-
 def _plot_win_rates(evaluation: "Evaluation", ratings: Ratings, axes: "Axes | None" = None) -> "Figure":
     order = [ratings.names[i] for i in ratings.order()]
     return plot_win_rates(evaluation.matches, order, evaluation.agents, axes)
 
 
 def _all_plots(evaluation: "Evaluation") -> "Figure":
-    ratings, regrets = evaluation.ratings, map(_solved, by_source(evaluation.regrets))
+    ratings = evaluation.ratings
     panels: list[tuple[float, partial[Figure]]] = []
     if ratings is not None:
         panels.append((0.9 + 0.4 * len(ratings.names), partial(plot_ratings, ratings, evaluation.agents)))
         panels.append((1.8 + 0.45 * len(evaluation.agents), partial(_plot_win_rates, evaluation, ratings)))
-    panels += [(3.5, partial(plot_regret, solved)) for solved in regrets if solved]
+    for regrets in by_source([regret for regret in evaluation.regrets if regret.overall.positions]):
+        panels.append((3.5, partial(plot_regret, regrets)))
     heights = [height for height, _ in panels] or [2]
     figure = matplotlib_or_why().figure.Figure(figsize=(8, sum(heights)), layout="constrained")
     figure.suptitle(_title(evaluation))
@@ -178,10 +170,10 @@ def _page(evaluation: "Evaluation") -> Page:
 
 def ratings_table(ratings: Ratings) -> Table:
     """Return a table of ratings, the strongest agent first."""
-    rows = []
-    for i in ratings.order():
-        interval = f"{ratings.low[i]:z.0f} to {ratings.high[i]:z.0f}"
-        rows.append([ratings.names[i], f"{ratings.elo[i]:z.0f}", interval, str(ratings.games[i])])
+    rows = [
+        [name, f"{elo:z.0f}", f"{low:z.0f} to {high:z.0f}", str(games)]
+        for name, elo, low, high, games, _ in ratings._rows()
+    ]
     return ["agent", f"Elo ({ratings.scale})", _INTERVAL, "games"], rows
 
 

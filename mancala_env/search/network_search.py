@@ -112,8 +112,10 @@ def puct(
     margin_share = fraction("margin_share", options.get("margin_share", 0.0))
     threads = num_threads_of(options.get("num_threads"))
     guide = guide_of(evaluate, observer, margin_share, lambda: threads)
-    seeds = _rng_of(options.get("seed")).integers(0, 2**64, len(array), dtype=np.uint64)
-    return search_games(rules, array, limit, guide, seeds, num_actions=observer.num_actions, root=root)
+    seed = options.get("seed")
+    rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed_of(seed))
+    seeds = rng.integers(0, 2**64, len(array), dtype=np.uint64)
+    return search_games(rules, array, limit, guide, seeds, observer.num_actions, root)
 
 
 def guide_of(
@@ -227,7 +229,3 @@ def check_search_limit(limit: Any, gumbel: bool) -> Limit:
     if gumbel:
         return check_limit(limit, ("simulations",), "a search with gumbel=True")
     return check_limit(limit, ("simulations", "seconds"), "puct")
-
-
-def _rng_of(seed: Any) -> np.random.Generator:
-    return seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed_of(seed))

@@ -45,10 +45,8 @@ _RATE_WITH_VALUE_NETWORK, _RATE_WITH_FUNCTION = 2_000_000, 100_000
 _MAX_CONSIDERED = 16
 
 Evaluate: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Maps running games, uint64 `[N, NUM_COLUMNS]`, to logits float32 `[N, A]` and values float32 `[N]`.
-
-The values are for the players to move, -1 to 1. The logits of illegal actions are ignored.
-"""
+"""Maps running games, uint64 `[N, NUM_COLUMNS]`, to logits float32 `[N, A]`, ignored for illegal actions, and
+values float32 `[N]`, -1 to 1, for the players to move."""
 
 
 class Guide(NamedTuple):
@@ -79,10 +77,6 @@ class RootOptions(NamedTuple):
     gumbel: bool = False
 
 
-NO_EXPLORATION = RootOptions()
-"""The best action, without noise."""
-
-
 class PuctResults(NamedTuple):
     """Results of a search of B games.
 
@@ -107,9 +101,8 @@ def search_games(
     limit: Limit,
     guide: Guide,
     rng_states: np.ndarray,
-    *,
     num_actions: int,
-    root: RootOptions = NO_EXPLORATION,
+    root: RootOptions,
 ) -> PuctResults:
     """Search games, each within a limit, with a seed of its own, uint64 `[B]`.
 
@@ -202,16 +195,6 @@ def _with_room(trees: SearchTrees, nodes: int) -> SearchTrees:
     return larger
 
 
-def _room_for(simulations: int) -> PendingSimulations:
-    """Return memory for simulations in flight."""
-    return PendingSimulations(
-        leaves=np.zeros((simulations, NUM_COLUMNS), np.uint64),
-        nodes=np.zeros(simulations, np.int64),
-        paths=np.zeros((simulations, MAX_LINE, 2), np.int32),
-        lengths=np.zeros(simulations, np.int64),
-    )
-
-
 def grow_trees(
     rules: Rules,
     games: np.ndarray,
@@ -227,8 +210,14 @@ def grow_trees(
     `done`, int64 `[B]` of zeros.
     """
     num_games, num_turns = len(games), 2 * rules.width
-    pending = _room_for(num_games * MAX_IN_FLIGHT)
-    nodes = num_games * (1 + MAX_IN_FLIGHT * num_turns)
+    simulations = num_games * MAX_IN_FLIGHT
+    pending = PendingSimulations(
+        leaves=np.zeros((simulations, NUM_COLUMNS), np.uint64),
+        nodes=np.zeros(simulations, np.int64),
+        paths=np.zeros((simulations, MAX_LINE, 2), np.int32),
+        lengths=np.zeros(simulations, np.int64),
+    )
+    nodes = num_games + simulations * num_turns
     trees = SearchTrees(
         np.zeros((nodes, NODE_COLUMNS), np.int32), np.zeros((nodes, 2), np.float32), np.zeros(nodes)
     )
@@ -239,20 +228,8 @@ def grow_trees(
     while len(rows):
         started = perf_counter()
         trees = _with_room(trees, used + len(rows) * at_once * num_turns)
-        waits, used = run_simulations(
-            rules,
-            guide.network,
-            games,
-            rows,
-            most,
-            _VISITS_PER_FLIGHT,
-            share,
-            gumbel,
-            trees,
-            done,
-            pending,
-            used,
-        )
+        terms = rules, guide.network, games, rows, most, _VISITS_PER_FLIGHT, share, gumbel
+        waits, used = run_simulations(*terms, trees, done, pending, used)
         if waits:
             assert guide.evaluate is not None
             logits, values = guide.evaluate(pending.leaves[:waits])

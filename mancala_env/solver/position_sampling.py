@@ -56,10 +56,8 @@ def sample(ruleset: Ruleset, rng: np.random.Generator) -> list[Position]:
     seen = []
     while not position.is_over:
         seen.append(position.copy())
-        if rng.random() < greedy and len(seen) > 2:
-            position.play(_greedy_action(position))
-        else:
-            position.play(int(rng.choice(position.legal_actions)))
+        is_greedy = rng.random() < greedy and len(seen) > 2
+        position.play(_greedy_action(position) if is_greedy else int(rng.choice(position.legal_actions)))
     return seen
 
 
@@ -151,8 +149,9 @@ def prepare_positions(ruleset: RulesetLike, say: Callable[[str], object] = print
             values = solver.action_values_within(position, limit)
             if values is not None:
                 rows.append(row_of(solver, position, values))
-        num_solved = sum(row[0] == phase for row in rows)
-        say(f"{PHASES[phase]}: {num_solved} of {len(drawn[phase])} positions solved")
+        say(
+            f"{PHASES[phase]}: {sum(row[0] == phase for row in rows)} of {len(drawn[phase])} positions solved"
+        )
     if len(rows) < _FEWEST:
         raise NoPositions(
             f"{len(rows)} positions of {ruleset.name} were solved, and regret needs {_FEWEST}; "

@@ -525,15 +525,14 @@ def test_a_plot_over_environment_steps_has_points_intervals_and_a_legend_where_t
     assert axes.xaxis.get_major_formatter()(1.5e6) == "1.5 M"
     assert (axes.get_title(), axes.get_xlabel()) == ("a title", "environment steps")
     assert all(line.get_visible() for line in [*axes.get_xgridlines(), *axes.get_ygridlines()])
-    draw_intervals(axes, [3e5], [1.0], [0.5], [1.5], label="named", color="#123456", linestyle="--")
+    line: Any = bars.lines[0]
+    assert (line.get_color(), line.get_linestyle(), line.get_marker()) == (ASKED, "-", "o")
+    axes.plot([3e5], [1.0], label="named")
     finish(axes, "a title", (-1.0, 4.0))
     assert axes.get_ylim() == (-1, 4)
     legend = axes.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["named"]
-    last: Any = axes.containers[-1]
-    line = last.lines[0]
-    assert (line.get_color(), line.get_linestyle()) == ("#123456", "--")
 
 
 def test_regrets_and_their_differences_are_plain_data():
