@@ -268,8 +268,8 @@ def from_policy(
             buffers and environments of Stable-Baselines3 are not copied.
         options: As in :func:`from_function`. Only models without masks (PPO, DQN) choose illegal actions.
 
-    The key of its results is the name, a hash of the weights, and whether it draws. Two agents of one model,
-    before and after more training, are different entrants.
+    The key of its results is the name, a hash of the weights, and whether it draws. So two agents of one
+    model, before and after more training, have different keys.
 
     Raises:
         InvalidArgument: The model has an unsupported type or cannot be copied, or another argument is
@@ -333,8 +333,6 @@ def from_network(
     from mancala_env.search.tree_growth import RootOptions
 
     refuse_swapped("agents.from_network(evaluate, ruleset, limit)", ruleset, evaluate)
-    if not callable(evaluate):
-        raise InvalidArgument(f"from_network takes a function of observations and masks, not {evaluate!r}")
     if why := _why_not_called(evaluate, "observations", "legal actions"):
         raise InvalidArgument(f"{evaluate!r} must take the arguments observations, legal actions: {why}")
     settings: dict[str, Any] = dict(options)
@@ -356,20 +354,19 @@ def from_network(
 
 def _policy_of(model: Any, deterministic: bool, live: bool) -> tuple[Choose, Any]:
     """Return the function that chooses actions by a model, and the torch module of its weights, if any."""
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(model, torch.nn.Module) and not hasattr(model, "predict"):
-        model = model if live else _frozen(model)
-        return _choose_by_logits(model, deterministic), model
+    modules = (sys.modules["torch"].nn.Module,) if "torch" in sys.modules else ()
+    is_module = isinstance(model, modules) and not hasattr(model, "predict")
     if isinstance(model, str | Path):
         raise InvalidArgument(f"from_policy takes a model, not the path {model!s}; load the model first")
-    if isinstance(model, type) or not callable(getattr(model, "predict", None)):
+    if not is_module and (isinstance(model, type) or not callable(getattr(model, "predict", None))):
         raise InvalidArgument(
             f"from_policy takes a Stable-Baselines3 model or a torch module, not {model!r}{maker_hint(model)}"
         )
     model = model if live else _frozen(model)
+    if is_module:
+        return _choose_by_logits(model, deterministic), model
     module = getattr(model, "policy", None)
-    has_weights = torch is not None and isinstance(module, torch.nn.Module)
-    return _choose_by_predict(model, deterministic), module if has_weights else None
+    return _choose_by_predict(model, deterministic), module if isinstance(module, modules) else None
 
 
 # Attributes of a model of Stable-Baselines3 that it does not need to choose an action.
@@ -430,7 +427,6 @@ def _choose_by_predict(model: Any, deterministic: bool) -> Choose:
     takes_masks = "action_masks" in inspect.signature(model.predict).parameters
     space = getattr(model, "observation_space", None)
     normalizing = getattr(model, "_vec_normalize_env", None)  # SB3's VecNormalize, if it was trained in one
-
     draw = None if deterministic else draw_of(model)
 
     def choose(observation: np.ndarray, legal: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -166,12 +166,9 @@ def read_identity(path: str | Path) -> Identity:
 
 
 def check_undamaged(path: str | Path) -> None:
-    """Check the checksum of a checkpoint's weights, but not whether this package can play them.
+    """Raise InvalidCheckpoint if a checkpoint's weights are missing, or their checksum is wrong.
 
     Safetensors files have no checksum and are always accepted.
-
-    Raises:
-        InvalidCheckpoint: The weights are missing or damaged.
     """
     if Path(path).suffix != tensors.SUFFIX:
         with _opened(path, WEIGHTS_MEMBER) as archive:
@@ -295,14 +292,13 @@ def _opened(path: str | Path, member: str) -> Iterator[Archive]:
         raise InvalidCheckpoint(f"there is no checkpoint {str(path)!r}")
     if wrong := run_folder_hint(path):
         raise InvalidCheckpoint(wrong)
+    what = ""
     try:
         with opened(path) as archive:
-            try:
-                yield archive
-            except NoMember as error:
-                raise InvalidCheckpoint(
-                    f"{path} is not a {FORMAT}: {_what_it_is(archive, member)}"
-                ) from error
+            what = _what_it_is(archive, member)
+            yield archive
+    except NoMember as error:
+        raise InvalidCheckpoint(f"{path} is not a {FORMAT}: {what}") from error
     except (InvalidArchive, OSError) as error:
         raise InvalidCheckpoint(f"{path} cannot be read as a checkpoint: {first_line(error)}") from error
 

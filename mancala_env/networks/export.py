@@ -10,7 +10,6 @@ weights, and mancala-env plays it like a checkpoint. Both contain the checkpoint
 """
 
 import logging
-import sys
 import warnings
 from pathlib import Path
 
@@ -151,7 +150,3 @@ def main(arguments: list[str] | None = None, program: str = "mancala export") ->
             raise MancalaError(f"cannot write {path}: {error.strerror or error}") from error
         print(f"Written: {path}, {len(content):,} bytes")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -89,9 +89,8 @@ class Prover:
     def cancel(self) -> None:
         """End the search that runs in another thread, and every later one, with OutOfTime.
 
-        You cannot undo this, so discard the solver afterwards. To stop only one of many searches, run it on a
-        solver from :meth:`sibling` and cancel that solver. The original solver and the shared table stay
-        usable.
+        You cannot undo this. To stop only one of many searches, run it on a solver from :meth:`sibling` and
+        cancel that solver. The original solver and the shared table stay usable.
         """
         self.is_cancelled = True
 
