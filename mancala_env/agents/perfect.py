@@ -160,9 +160,8 @@ class TrappingAgent(PerfectAgent):
 
     @cached_property
     def _fallible(self) -> MctsAgent:
-        return MctsAgent(
-            self.ruleset, Limit(simulations=_SIMULATIONS), spec=f"mcts:{_SIMULATIONS}", num_threads=1
-        )
+        limit = Limit(simulations=_SIMULATIONS)
+        return MctsAgent(self.ruleset, limit, spec=f"mcts:{limit}", num_threads=1)
 
     def _best_actions(self, solver: Solver, position: Position) -> tuple[int, ...]:
         ends = np.inf if self.seconds is None else time.monotonic() + self.seconds

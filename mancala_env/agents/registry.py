@@ -201,9 +201,7 @@ class Spec:
         if isinstance(text, Spec):
             return text
         if not isinstance(text, str):
-            raise InvalidSpec(
-                f"a spec is a text, such as 'random' or 'minimax:6', not {text!r}{maker_hint(text)}"
-            )
+            raise InvalidSpec(f"a spec is a text, such as 'minimax:6', not {text!r}{maker_hint(text)}")
         name, colon, rest = text.partition(":")
         if name == _CHECKPOINT or name not in _KINDS:
             return cls._of_path(text)
@@ -241,9 +239,7 @@ class Spec:
         if is_path:
             return cls(_CHECKPOINT, checkpoint=text)
         if text in names():
-            raise InvalidSpec(
-                f"{text!r} is a ruleset, not an agent; on a command line, write --ruleset {text}"
-            )
+            raise InvalidSpec(f"{text!r} is a ruleset, not an agent; in a command, write --ruleset {text}")
         kinds = [kind for kind in _KINDS if kind != _CHECKPOINT]
         hint = did_you_mean(text.partition(":")[0], kinds)
         raise InvalidSpec(f"unknown agent, or missing file: {text!r}{hint}; specs: {'; '.join(spec_forms())}")
@@ -296,11 +292,10 @@ class Spec:
 
     @property
     def identity(self) -> str:
-        """Key of the agent's results: the spec, with each path replaced by a hash of the file's content.
+        """Key of the agent's results: the spec, with a hash of the file's content for each path.
 
-        A bare checkpoint has the key ``sha256:`` and 16 hexadecimal digits. So a checkpoint after more
-        training is a different agent, and a copy under another path is the same agent. Bundled files are
-        hashed only after :meth:`on`.
+        The hash is ``sha256:`` and 16 hexadecimal digits. So a checkpoint is another agent after more
+        training, but not under another path. Bundled files are hashed only after :meth:`on`.
 
         Raises:
             InvalidSpec: A file cannot be read.

@@ -303,9 +303,7 @@ def play_openings(
 def check_agent(name: str, agent: object) -> None:
     """Raise InvalidArgument unless the argument `name` is an Agent, rather than a spec."""
     if not isinstance(agent, Agent):
-        raise InvalidArgument(
-            f"{name} must be an Agent, such as agents.make('greedy', 'leyla'), not {agent!r}"
-        )
+        raise InvalidArgument(f"{name} must be an Agent, e.g. agents.make('greedy', 'leyla'), not {agent!r}")
 
 
 def which_openings(openings: np.ndarray) -> np.ndarray | None:
@@ -350,7 +348,7 @@ class MatchGames:
     def __init__(
         self, first: Agent, second: Agent, games: np.ndarray, rounds: Rounds = 1, *, keeps_turns: bool = False
     ) -> None:
-        """Copy running games, uint64 `[B, NUM_COLUMNS]`, which both agents must be able to play."""
+        """Copy running games, uint64 `[B, NUM_COLUMNS]`."""
         if first.ruleset != second.ruleset:
             raise InvalidMatch(
                 f"{first.spec} plays {first.ruleset.name}, but {second.spec} plays {second.ruleset.name}"

@@ -367,13 +367,11 @@ def _moves_of(agent: Agent, opponent: Agent, drawn: np.ndarray) -> tuple[np.ndar
     return np.concatenate(visited), np.concatenate(actions)
 
 
-def _evaluate_move(
-    solver: Solver, position: Position, action: int, time_limit: float
-) -> EvaluatedMove | None:
+def _evaluate_move(solver: Solver, position: Position, action: int, seconds: float) -> EvaluatedMove | None:
     """Return a move with the known exact values, or None if its regret was not found in time."""
     while True:
         with install_recorder("numba:compile") as compiled:
-            bounds = solver.solve(position, time_limit=time_limit, with_line=False).action_bounds
+            bounds = solver.solve(position, time_limit=seconds, with_line=False).action_bounds
         best = max(low for low, _ in bounds.values())
         low, high = bounds[action]
         if low == high and not any(upper > best for _, upper in bounds.values()):

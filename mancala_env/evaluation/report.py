@@ -1,10 +1,8 @@
 """Reports of evaluations: a self-contained HTML file, a PNG file of the plots, or tables of text."""
 
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from io import BytesIO
-from os.path import isdir
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,11 +49,8 @@ def check_report_path(path: str | Path) -> Path:
     path = Path(path)
     if path.suffix.lower() not in (".html", ".png"):
         raise InvalidMatch(f"the name of a report must end in .html or .png, not {path.name!r}")
-    if not path.parent.is_dir():
-        raise InvalidMatch(f"no folder {str(path.parent)!r} to write {path.name!r} to")
-    if isdir(path) or not os.access(path.parent, os.W_OK):
-        why = "it is a folder" if isdir(path) else "its folder is read-only"
-        raise InvalidMatch(f"a report cannot be written to {str(path)!r}: {why}")
+    if path.is_dir() or not path.parent.is_dir():
+        raise InvalidMatch(f"a report must be a file in a folder that exists, not {str(path)!r}")
     try:
         check_can_be_written(path)
     except OSError as error:

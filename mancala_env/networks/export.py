@@ -108,9 +108,7 @@ def _checkpoint_of(text: str, ruleset: str | None) -> Path:
             raise MancalaError(f"--ruleset must name one of the rulesets with a bundled network: {names}")
         return bundled_policy(lookup(ruleset))
     if ruleset is not None:
-        raise MancalaError(
-            f"--ruleset is for {_SHIPPED}, the bundled network; the checkpoint {text!r} has a ruleset"
-        )
+        raise MancalaError(f"--ruleset is for {_SHIPPED}, the bundled network; {text!r} has a ruleset")
     return Path(text)
 
 

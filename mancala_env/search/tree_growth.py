@@ -13,23 +13,10 @@ import numpy as np
 
 from mancala_env.engine.state import NUM_COLUMNS, Rules, encode
 from mancala_env.rulesets import Ruleset
+from mancala_env.search import tree_search
 from mancala_env.search.limit import Limit
 from mancala_env.search.root_noise import RootNoise, gumbel_draws, uniform_draws
-from mancala_env.search.tree_search import (
-    MAX_IN_FLIGHT,
-    MAX_LINE,
-    PIECE,
-    GumbelRoots,
-    PendingSimulations,
-    SearchTrees,
-    choose_actions,
-    expand_and_back_up,
-    mix_in_noise,
-    run_simulations,
-    write_gumbel_results,
-    write_results,
-    write_roots,
-)
+from mancala_env.search.tree_search import MAX_IN_FLIGHT, GumbelRoots, PendingSimulations, SearchTrees
 from mancala_env.search.uct import COUNT, HIGH, LOW, NODE_COLUMNS
 
 # Simulations of a tree in flight: one more for every eight visits, and at most MAX_IN_FLIGHT.
@@ -125,11 +112,11 @@ def search_games(
             gumbel = GumbelRoots(draws, schedule(ruleset.num_holes, limit.max_simulations))
         actions, policy, values, simulations = (array[part] for array in results)
         trees = grow_trees(rules, games[part], limit, guide, simulations, noise, gumbel)
-        choose_actions(rules, games[part], trees, seeds, actions)
-        write_results(rules, games[part], trees, guide.margin_share, policy, values)
+        tree_search.choose_actions(rules, games[part], trees, seeds, actions)
+        tree_search.write_results(rules, games[part], trees, guide.margin_share, policy, values)
         if gumbel is not None:
             policy[:] = 0.0
-            write_gumbel_results(rules, games[part], trees, gumbel, actions, policy)
+            tree_search.write_gumbel_results(rules, games[part], trees, gumbel, actions, policy)
         elif (temperature[part] > 0).any():
             drawn = _drawn(policy, temperature[part], uniform_draws(seeds, 1))
             actions[:] = np.where(temperature[part] > 0, drawn, actions)
@@ -214,29 +201,29 @@ def grow_trees(
     pending = PendingSimulations(
         leaves=np.zeros((simulations, NUM_COLUMNS), np.uint64),
         nodes=np.zeros(simulations, np.int64),
-        paths=np.zeros((simulations, MAX_LINE, 2), np.int32),
+        paths=np.zeros((simulations, tree_search.MAX_LINE, 2), np.int32),
         lengths=np.zeros(simulations, np.int64),
     )
     nodes = num_games + simulations * num_turns
     trees = SearchTrees(
         np.zeros((nodes, NODE_COLUMNS), np.int32), np.zeros((nodes, 2), np.float32), np.zeros(nodes)
     )
-    write_roots(rules, games, trees)
-    at_once = MAX_IN_FLIGHT if guide.network is None else PIECE
+    tree_search.write_roots(rules, games, trees)
+    at_once = MAX_IN_FLIGHT if guide.network is None else tree_search.PIECE
     used, rows, spent = num_games, np.arange(num_games), np.zeros(num_games)
     share, most = guide.margin_share, limit.max_simulations
     while len(rows):
         started = perf_counter()
         trees = _with_room(trees, used + len(rows) * at_once * num_turns)
         terms = rules, guide.network, games, rows, most, _VISITS_PER_FLIGHT, share, gumbel
-        waits, used = run_simulations(*terms, trees, done, pending, used)
+        waits, used = tree_search.run_simulations(*terms, trees, done, pending, used)
         if waits:
             assert guide.evaluate is not None
             logits, values = guide.evaluate(pending.leaves[:waits])
-            used = expand_and_back_up(rules, pending, waits, logits, values, share, trees, used)
+            used = tree_search.expand_and_back_up(rules, pending, waits, logits, values, share, trees, used)
             if noise is not None:  # the first simulation of each tree has just expanded its root
                 draws = noise.draws(trees.tree[:num_games, COUNT], num_turns)
-                mix_in_noise(games, trees, draws, noise.share)
+                tree_search.mix_in_noise(games, trees, draws, noise.share)
                 noise = None
         roots = trees.tree[rows]
         is_settled = (roots[:, COUNT] == 1) | (roots[:, LOW] == roots[:, HIGH])

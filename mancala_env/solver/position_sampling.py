@@ -149,9 +149,8 @@ def prepare_positions(ruleset: RulesetLike, say: Callable[[str], object] = print
             values = solver.action_values_within(position, limit)
             if values is not None:
                 rows.append(row_of(solver, position, values))
-        say(
-            f"{PHASES[phase]}: {sum(row[0] == phase for row in rows)} of {len(drawn[phase])} positions solved"
-        )
+        num_solved = sum(row[0] == phase for row in rows)
+        say(f"{PHASES[phase]}: {num_solved} of {len(drawn[phase])} positions solved")
     if len(rows) < _FEWEST:
         raise NoPositions(
             f"{len(rows)} positions of {ruleset.name} were solved, and regret needs {_FEWEST}; "

@@ -92,9 +92,7 @@ class PositionSet:
             position = Position.from_games(ruleset, games, n)
             legal = np.flatnonzero(values[n] != ILLEGAL)
             if not len(legal) or tuple(legal) != position.legal_actions:
-                raise InvalidPositions(
-                    f"{file}: the actions with values of position {n} are not its legal actions"
-                )
+                raise InvalidPositions(f"{file}: position {n} needs values of exactly its legal actions")
             if abs(values[n, legal].astype(np.int64)).max() > ruleset.total_seeds:
                 raise InvalidPositions(f"{file}: position {n} has a value of more seeds than the game has")
         for array in (games, phase, values):
