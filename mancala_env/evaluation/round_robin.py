@@ -297,10 +297,10 @@ def _described(played: list[GameRecord], chunk: Chunk) -> list[GameRecord]:
     """Return the records of a chunk with seed, opening and date."""
     key, today = chunk.key, str(date.today())
     turns = "" if key.opening_set in BUNDLED else f"{key.opening_turns} random turns, "
-    names = (f"{turns}{key.opening_set}, number {chunk.start + i // 2}" for i in range(len(played)))
+    name = f"{turns}{key.opening_set}, number "
     return [
-        replace(game, seed=key.seed, opening=name, date=today)
-        for game, name in zip(played, names, strict=True)
+        replace(game, seed=key.seed, opening=f"{name}{chunk.start + i // 2}", date=today)
+        for i, game in enumerate(played)
     ]
 
 

@@ -135,7 +135,7 @@ class ValueWeights(NamedTuple):
             raise InvalidValueNetwork(f"its value network has {len(content)} bytes, not {4 * sum(sizes)}")
         numbers = np.frombuffer(content, "<f4").astype(np.float32)
         if not (np.abs(numbers) <= LARGEST).all():  # false for NaN, too
-            raise InvalidValueNetwork(f"its value network has numbers that are NaN or above {LARGEST:g}")
+            raise InvalidValueNetwork(f"its value network has numbers not finite or above {LARGEST:g}")
         parts = np.split(numbers, np.cumsum(sizes)[:-1])
         return ValueWeights(*(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)))
 

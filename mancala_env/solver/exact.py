@@ -196,13 +196,9 @@ class Solver(Prover):
     def value_within(self, position: Position, most_nodes: int) -> int | None:
         """Return the value of a position, or None if it takes more than `most_nodes` nodes.
 
-        The result is deterministic on one thread: a new solver returns the same values for the same positions
-        in the same order.
-
-        Args:
-            position: The position.
-            most_nodes: Most positions to search; 0: only look up the book and the table. With several
-                threads, each thread may exceed the limit by one piece.
+        With 0 nodes, it only looks up the book and the table. Each of several threads may exceed the limit by
+        one piece. The result is deterministic on one thread: a new solver returns the same values for the
+        same positions in the same order.
 
         Raises:
             InvalidArgument: `most_nodes` is not a whole number of at least 0.
@@ -247,8 +243,7 @@ class Solver(Prover):
             games: Running games, uint64 `[B, NUM_COLUMNS]`, such as ``Batch.games``.
 
         Returns:
-            int16 `[B, A]`, ILLEGAL for illegal actions. A is W, or H if territory changes hands in the
-            ruleset.
+            int16 `[B, A]`, ILLEGAL for illegal actions. A is W, or H if territory changes hands.
 
         Raises:
             InvalidPosition: The array has another shape or type.
