@@ -106,7 +106,6 @@ class PerfectAgent(Agent):
     def _best_of_many(self, positions: list[Position], num_workers: int) -> list[tuple[int, ...]]:
         """Solve positions side by side, one on each thread, with a shared table."""
         solvers = [self._solver.sibling() for _ in range(num_workers)]
-
         best: list[tuple[int, ...]] = [()] * len(positions)
 
         def work(n: int, _: int) -> None:

@@ -182,13 +182,9 @@ class MctsAgent(Agent):
 
 
 class PuctAgent(Agent):
-    """Like :class:`MctsAgent`, with a search that is guided by a network.
+    """Like :class:`MctsAgent`, with a search guided by a network.
 
-    Attributes:
-        limit: Number of simulations or time for each position; a subclass sets it.
-        guide: Evaluator of positions; a subclass sets it.
-        root: How actions are explored and chosen at the root.
-        last_simulations: As in :class:`MctsAgent`.
+    `limit` and `guide` are set after it is made. `root` is how actions are explored and chosen at the root.
     """
 
     limit: Limit

@@ -24,13 +24,7 @@ from mancala_env.agents import Agent, AgentLike
 from mancala_env.agents.registry import entrant_of
 from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
 from mancala_env.evaluation.match_options import RoundRobinKeywords, RoundRobinOptions, ignored
-from mancala_env.evaluation.matches import (
-    MatchResult,
-    MatchResults,
-    num_pairs,
-    play_openings,
-    which_openings,
-)
+from mancala_env.evaluation.matches import MatchResult, MatchResults, num_pairs, play_openings, which_openings
 from mancala_env.evaluation.openings import (
     BUNDLED,
     OPENINGS,

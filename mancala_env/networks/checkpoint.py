@@ -291,8 +291,6 @@ def _opened(path: str | Path, member: str) -> Iterator[archives.Archive]:
 
 
 def _read_texts(path: str | Path) -> dict[str, str]:
-    if not exists(path):
-        raise InvalidCheckpoint(f"there is no checkpoint {str(path)!r}")
     try:
         texts = tensors.texts_of(path)
     except tensors.InvalidTensors as error:

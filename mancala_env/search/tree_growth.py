@@ -48,15 +48,7 @@ class Guide(NamedTuple):
 
 
 class RootOptions(NamedTuple):
-    """How actions are explored and chosen at the roots.
-
-    Attributes:
-        noise: Share of Dirichlet noise in the priors, 0 to 1.
-        alpha: Concentration of the noise; None: 10 divided by the number of legal actions.
-        temperature: float or float64 `[B]`. 0: the best action. Above 0: actions are drawn in proportion to
-            `policy ** (1 / temperature)`. With `gumbel` it scales the Gumbel noise instead.
-        gumbel: Whether to select actions by sequential halving.
-    """
+    """How actions are explored and chosen at the roots; see :class:`mancala_env.search.PuctOptions`."""
 
     noise: float = 0.0
     alpha: float | None = None
