@@ -8,8 +8,9 @@ from mancala_env.engine.state import SOUTH, UUR, owned_by, store_of
 @kernel
 def owned_margin(game, player):
     """Return a player's lead in owned holes, the certain part of a value."""
-    mine, theirs = owned_by(game, player), owned_by(game, 1 - player)
-    return seeds_within(game.board, mine) - seeds_within(game.board, theirs)
+    return seeds_within(game.board, owned_by(game, player)) - seeds_within(
+        game.board, owned_by(game, 1 - player)
+    )
 
 
 @kernel
