@@ -57,12 +57,12 @@ class _UserAgent(Agent):
     def __init__(
         self,
         ruleset: RulesetLike,
-        default: str,
+        default_name: str,
         name: str | None = None,
         illegal: Illegal = "raise",
         **settings: Any,
     ) -> None:
-        super().__init__(ruleset, spec=_checked_name(name or default), **settings)
+        super().__init__(ruleset, spec=_checked_name(name or default_name), **settings)
         self.filed_as, self.is_identified = f"own:{self.spec}", bool(name)
         self._illegal = one_of("illegal", illegal, ("raise", "random"))
 
@@ -113,13 +113,13 @@ class PolicyAgent(_UserAgent):
         self,
         ruleset: RulesetLike,
         choose: Choose,
-        default: str,
+        default_name: str,
         observation: str,
         rounds: Rounds,
         module: Any = None,
         **settings: Any,
     ) -> None:
-        super().__init__(ruleset, default, **settings)
+        super().__init__(ruleset, default_name, **settings)
         self.is_identified |= module is not None
         self._choose, self._module = choose, module
         self.observer = Observer(self.ruleset, observation, self.ruleset.num_actions(rounds))

@@ -27,7 +27,7 @@ def fresh_ruleset(rng: random.Random, widest: int = 5) -> Ruleset:
 def draw_position(
     rng: random.Random, ruleset: RulesetLike, split: OpeningSet, turns: int | None = None
 ) -> Position | None:
-    """Draw a position of a random round in which the player to move has a choice; None if it has none.
+    """Draw a position of a random round in which the player to move has a choice, or return None.
 
     `split` is the held-out boards ("evaluation"; see :mod:`mancala_env.engine.holdout`), the others
     ("training"), or "all". `turns` is the number of turns before the position; None: any.
