@@ -50,7 +50,7 @@ def check_report_path(path: str | Path) -> Path:
     if path.suffix.lower() not in (".html", ".png"):
         raise InvalidMatch(f"the name of a report must end in .html or .png, not {path.name!r}")
     if path.is_dir() or not path.parent.is_dir():
-        raise InvalidMatch(f"a report must be a file in a folder that exists, not {str(path)!r}")
+        raise InvalidMatch(f"no report {path.name!r} can be written to the folder {str(path.parent)!r}")
     try:
         check_can_be_written(path)
     except OSError as error:
