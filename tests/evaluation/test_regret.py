@@ -23,10 +23,20 @@ from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.ladder import SLOW_ANCHORS, stored_ladder
 from mancala_env.evaluation.matches import InvalidMatch, MatchGames
 from mancala_env.evaluation.openings import openings
-from mancala_env.evaluation.plots import ASKED, BARS, draw_intervals, figure_of, finish, new_axes, short
+from mancala_env.evaluation.plots import (
+    ASKED,
+    BARS,
+    draw_intervals,
+    figure_of,
+    finish,
+    new_axes,
+    plot_ratings,
+    plot_regret,
+    short,
+)
 from mancala_env.evaluation.ratings import PairCounts, fit_ratings
 from mancala_env.evaluation.regret import MOST_MISTAKES, _moves_of, has_exact_positions, regret_difference
-from mancala_env.evaluation.report import add_regret, check_report_path, plot_ratings, plot_regret
+from mancala_env.evaluation.report import add_regret, check_report_path
 from mancala_env.solver import ILLEGAL, positions, rulesets_with_positions, solve
 
 RULESET = "layli_goobalay"
