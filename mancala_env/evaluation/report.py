@@ -156,10 +156,10 @@ def _page(evaluation: "Evaluation") -> Page:
 
 def ratings_table(ratings: Ratings) -> Table:
     """Return a table of ratings, the strongest agent first."""
-    rows = [
-        [name, f"{elo:z.0f}", f"{low:z.0f} to {high:z.0f}", str(games)]
-        for name, elo, low, high, games, _ in ratings._rows()
-    ]
+    rows = []
+    for i in ratings.order():
+        interval = f"{ratings.low[i]:z.0f} to {ratings.high[i]:z.0f}"
+        rows.append([ratings.names[i], f"{ratings.elo[i]:z.0f}", interval, str(ratings.games[i])])
     return ["agent", f"Elo ({ratings.scale})", _INTERVAL, "games"], rows
 
 
