@@ -142,13 +142,9 @@ class Evaluation(Tabular):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        return {
-            "ruleset": self.ruleset,
+        names = ("ruleset", "opening_set", "opening_turns", "rounds", "seed")
+        return {name: getattr(self, name) for name in names} | {
             "agents": list(self.agents),
-            "opening_set": self.opening_set,
-            "opening_turns": self.opening_turns,
-            "rounds": self.rounds,
-            "seed": self.seed,
             "scale": self.scale if self.ratings is not None else None,
             "ratings": self.ratings.as_dict() if self.ratings is not None else None,
             "matches": [match.as_dict() for match in self.matches],
