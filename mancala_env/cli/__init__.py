@@ -23,74 +23,38 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mancala_env._util.command_line import Parser, in_one_line, needing, refuse
-from mancala_env.cli import (
-    benchmark,
-    compare,
-    evaluate,
-    exploit,
-    play,
-    prove,
-    replay,
-    rulesets,
-    serve,
-    show,
-    solve,
-    speed,
-    verify,
-    warmup,
-)
 from mancala_env.cli.options import PROGRAM
+from mancala_env.cli.tables import check_outputs
 from mancala_env.errors import did_you_mean
 from mancala_env.version import __version__
 
 
 class _Program(NamedTuple):
-    """A command whose `main` is in another package, and needs the extra "train".
-
-    `make_parser` is in the same module, unless `parser_module` names another one.
-    """
+    """A command whose `main` and `make_parser` are in other packages, and need the extra "train"."""
 
     HELP: str
     feature: str
     module: str
-    parser_module: str = ""
+    parser_module: str
 
     def load(self, module: str) -> Any:
         """Import a module."""
         with needing(self.feature, "train"):
-            return importlib.import_module(module)
+            return importlib.import_module(f"mancala_env.{module}")
 
 
+_MODULES = (
+    "evaluate exploit compare solve prove verify speed benchmark show replay play rulesets serve warmup"
+)
+_GROWTH, _EXPORT = "training.value_growth", "networks.export"
 _COMMANDS: dict[str, Any] = {
-    "evaluate": evaluate,
-    "exploit": exploit,
-    "compare": compare,
-    "solve": solve,
-    "prove": prove,
-    "verify": verify,
-    "speed": speed,
-    "benchmark": benchmark,
-    "show": show,
-    "replay": replay,
-    "play": play,
-    "rulesets": rulesets,
-    "serve": serve,
-    "warmup": warmup,
-    "train": _Program(
-        "train an agent by self-play",
-        "training",
-        "mancala_env.training.run",
-        "mancala_env.training.config",
-    ),
+    **{name: importlib.import_module(f"mancala_env.cli.{name}") for name in _MODULES.split()},
+    "train": _Program("train an agent by self-play", "training", "training.run", "training.config"),
     "grow-value": _Program(
-        "train a value network for search from scratch",
-        "growing a value network",
-        "mancala_env.training.value_growth",
+        "train a value network for search from scratch", "growing a value network", _GROWTH, _GROWTH
     ),
     "export": _Program(
-        "write a checkpoint's network as ONNX or safetensors",
-        "exporting a network",
-        "mancala_env.networks.export",
+        "write a checkpoint's network as ONNX or safetensors", "exporting a network", _EXPORT, _EXPORT
     ),
 }
 
@@ -104,7 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(command, _Program):
         return command.load(command.module).main(words[1:], program=f"{PROGRAM} {name}")
     if command is not None:
-        return command.run(parser_of(name).parse_args(words[1:]))
+        options = parser_of(name).parse_args(words[1:])
+        check_outputs(options)
+        return command.run(options)
     if not name.startswith("-"):
         hint = did_you_mean(name, _COMMANDS)
         refuse(PROGRAM, f"unknown command {name!r}{hint}; commands: {', '.join(_COMMANDS)}")
@@ -121,7 +87,7 @@ def parser_of(name: str) -> Parser:
     """Return the parser of a command; those of training need the extra "train"."""
     command = _COMMANDS[name]
     if isinstance(command, _Program):
-        return command.load(command.parser_module or command.module).make_parser(f"{PROGRAM} {name}")
+        return command.load(command.parser_module).make_parser(f"{PROGRAM} {name}")
     parser = Parser(prog=f"{PROGRAM} {name}", program=PROGRAM, description=command.DESCRIPTION)
     command.add_arguments(parser)
     return parser

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, MissingPackage, Parser, needing, say
-from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_csv, add_json, add_report
-from mancala_env.cli.tables import check_outputs, print_notes, print_table, put_result
+from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_outputs
+from mancala_env.cli.tables import print_notes, print_table, put_result
 
 if TYPE_CHECKING:
     from mancala_env.benchmark.entries import Entry
@@ -60,9 +60,7 @@ def add_arguments(parser: Parser) -> None:
     add("--games", type=int, default=200, help="number of games against each anchor; even")
     add("--anchors", nargs="+", help="opponents with known ratings; by default the ladder's, without perfect")
     add("--lines", nargs="*", help="baselines: specs of agents that do not learn; by default some searches")
-    add_report(parser)
-    add_json(parser)
-    add_csv(parser)
+    add_outputs(parser, "report", "json", "csv")
 
 
 def run(options: Any) -> int:
@@ -73,7 +71,6 @@ def run(options: Any) -> int:
         from mancala_env.benchmark.summary import BenchmarkSummary, write_report
     from mancala_env.errors import MancalaError
 
-    check_outputs(options)
     if not options.folder.strip():  # an unset shell variable
         raise MancalaError(f"--folder must name a folder for the results, not {options.folder!r}")
     folder = Path(options.folder)

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, Parser, needing
-from mancala_env.cli.options import add_csv, add_json, add_report
+from mancala_env.cli.options import add_outputs
 from mancala_env.cli.progress import stages
-from mancala_env.cli.tables import check_outputs, print_notes, print_table, prints_tables, put_result
+from mancala_env.cli.tables import print_notes, print_table, prints_tables, put_result
 
 if TYPE_CHECKING:
     from mancala_env.benchmark.run_comparison import RunComparison
@@ -35,9 +35,7 @@ def add_arguments(parser: Parser) -> None:
         "even; 0 for no ratings",
     )
     add("--results", metavar="FILE", help="file of finished games, to resume from and to append to")
-    add_report(parser)
-    add_json(parser)
-    add_csv(parser)
+    add_outputs(parser, "report", "json", "csv")
 
 
 def run(options: Any) -> int:
@@ -46,7 +44,6 @@ def run(options: Any) -> int:
         from mancala_env.benchmark.run_comparison import compare_runs
         from mancala_env.benchmark.run_comparison_report import write_report
 
-    check_outputs(options)
     chosen = {name: getattr(options, name) for name in ("checkpoints", "games", "results")}
     try:
         with stages(quiet=not prints_tables(options)) as progress:

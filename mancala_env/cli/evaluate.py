@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, Parser, say, whole_number_or
 from mancala_env.agents import Spec
-from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_common, add_csv, add_report
+from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_common, add_outputs
 from mancala_env.cli.progress import stages
-from mancala_env.cli.tables import check_outputs, print_notes, print_table, prints_tables, put_result
+from mancala_env.cli.tables import print_notes, print_table, prints_tables, put_result
 from mancala_env.rulesets import Ruleset, lookup
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def add_arguments(parser: Parser) -> None:
     )
     add("--results", metavar="FILE", help="file of finished games, to resume from and to append to")
     add("--records", metavar="FILE", help="file of game records to append the new games to")
-    add_report(parser)
+    add_outputs(parser, "report")
     add("--seed", type=int, default=0, help="random seed of openings and agents")
     add(
         "--ray",
@@ -71,7 +71,7 @@ def add_arguments(parser: Parser) -> None:
         'on this machine, "auto" joins the running cluster of this machine, HOST:6379 joins another cluster',
     )
     add_common(parser)
-    add_csv(parser)
+    add_outputs(parser, "csv")
 
 
 def run(options: Any) -> int:
@@ -80,7 +80,6 @@ def run(options: Any) -> int:
     from mancala_env.evaluation.match_options import EvaluationOptions
     from mancala_env.evaluation.prepared import prepare
 
-    check_outputs(options)
     specs = [Spec.parse(spec) for spec in options.specs]
     ruleset = ruleset_of(specs) if options.ruleset is None else options.ruleset
     if options.ladder is None:
@@ -107,9 +106,9 @@ def run(options: Any) -> int:
             evaluation = evaluate(options.specs, ruleset, **chosen)
     except BaseException as error:
         if so_far:  # an exception of an agent must not lose hours of measurements
-            is_noted = str(error) and any(str(error) in note for note in so_far[-1].notes)
-            if not is_noted:
-                so_far[-1].notes.append(f"incomplete: {type(error).__name__} ended the evaluation")
+            notes = so_far[-1].notes
+            if not str(error) or not any(str(error) in note for note in notes):
+                notes.append(f"incomplete: {type(error).__name__} ended the evaluation")
             _print_and_write(so_far[-1], options)
         if not isinstance(error, KeyboardInterrupt):
             raise

@@ -1,6 +1,5 @@
 """`mancala prove`: find the exact value of a position and write a proof file of it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +53,8 @@ def run(options: Any) -> int:
     if options.actions:
         todo = {
             out.with_name(f"{out.stem}-{turn_text(position.player, action)}{out.suffix}"): after
-            for action, after in _positions_after(position)
+            for action in position.legal_actions
+            if not (after := _position_after(position, action)).is_over
         }
     for file in todo:
         check_out(file, option="--out", read=Proof.read)
@@ -71,13 +71,10 @@ def run(options: Any) -> int:
     return 0
 
 
-def _positions_after(position: Position) -> Iterator[tuple[int, Position]]:
-    """Yield each action after which the round still runs, and the position after it."""
-    for action in position.legal_actions:
-        after = position.copy()
-        after.play(action)
-        if not after.is_over:
-            yield action, after
+def _position_after(position: Position, action: int) -> Position:
+    after = position.copy()
+    after.play(action)
+    return after
 
 
 def _finished(position: Position, file: Path) -> "Proof | None":

@@ -6,7 +6,7 @@ from typing import Any
 from mancala_env._util.checks import whole
 from mancala_env._util.command_line import Parser
 from mancala_env._util.output_streams import is_read
-from mancala_env.cli.options import add_json
+from mancala_env.cli.options import add_outputs
 from mancala_env.cli.show import position_as_dict
 from mancala_env.cli.tables import describe_turn, print_json
 from mancala_env.engine.state import PLAYERS
@@ -27,7 +27,7 @@ def add_arguments(parser: Parser) -> None:
     )
     parser.add_argument("--game", type=int, help="number of the game to print, from 1")
     parser.add_argument("--turn", type=int, help="turn after which to show the board; 0 for the start")
-    add_json(parser)
+    add_outputs(parser, "json")
 
 
 def run(options: Any) -> int:

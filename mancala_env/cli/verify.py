@@ -3,7 +3,7 @@
 from typing import Any
 
 from mancala_env._util.command_line import Parser
-from mancala_env.cli.options import add_json
+from mancala_env.cli.options import add_outputs
 from mancala_env.cli.tables import print_json
 from mancala_env.engine.state import PLAYERS
 from mancala_env.errors import printable
@@ -19,7 +19,7 @@ def add_arguments(parser: Parser) -> None:
     """Add the command's arguments and options."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="proof file, such as proofs/leyla.proof")
     parser.add_argument("--memory_mb", type=int, default=8192, help="most memory for proved positions in MB")
-    add_json(parser)
+    add_outputs(parser, "json")
 
 
 def run(options: Any) -> int:

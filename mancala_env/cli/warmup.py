@@ -12,7 +12,7 @@ import numpy as np
 from numba.core.event import install_recorder
 
 from mancala_env._util.command_line import Parser
-from mancala_env.cli.options import DEFAULT_RULESET, add_json
+from mancala_env.cli.options import DEFAULT_RULESET, add_outputs
 from mancala_env.cli.tables import print_json
 from mancala_env.engine.jit.decorator import ANNOUNCER, cache_folder
 from mancala_env.errors import MancalaError
@@ -35,7 +35,7 @@ class Warmed(NamedTuple):
 
 def add_arguments(parser: Parser) -> None:
     """Add the command's options."""
-    add_json(parser)
+    add_outputs(parser, "json")
 
 
 def run(options: Any) -> int:
