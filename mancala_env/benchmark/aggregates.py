@@ -52,8 +52,7 @@ def probability_of_improvement(
 ) -> Estimate:
     """Return the probability that a run of `first` scores higher than a run of `second`; a draw counts half.
 
-    This is the mean over strata of the Mann-Whitney statistic. Both arguments are the scores of the runs in
-    each stratum. The bootstrap resamples the runs of both.
+    This is the mean over strata of the Mann-Whitney statistic. The bootstrap resamples the runs of both.
     """
 
     def chance(some: list[list[np.ndarray]]) -> np.ndarray:

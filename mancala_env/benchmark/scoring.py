@@ -93,16 +93,13 @@ def scoring_of(
     games, seed = 2 * num_pairs(games), whole("scoring_seed", scoring_seed, 0)
     ladder = stored_ladder(ruleset)
     if not has_exact_positions(ruleset):
-        raise MancalaError(
-            f"regret needs solved positions, and none are bundled for {ruleset.name}; "
-            "mancala_env.evaluation.prepare makes some"
-        )
+        what = f"regret needs solved positions, and none are bundled for {ruleset.name}"
+        raise MancalaError(f"{what}; mancala_env.evaluation.prepare makes some")
     chosen = ladder.quick_anchors if anchors is None else tuple(dict.fromkeys(anchors))
     wrong = next((anchor for anchor in chosen if anchor not in ladder.anchors), None)
     if wrong is not None or not chosen:
-        raise InvalidMatch(
-            f"anchors must be one or more of {', '.join(ladder.anchors)}, not {wrong or 'an empty list'!r}"
-        )
+        valid, given = ", ".join(ladder.anchors), wrong or "an empty list"
+        raise InvalidMatch(f"anchors must be one or more of {valid}, not {given!r}")
     # The ladder's openings; learners do not train on them if enough are held out.
     return Scoring(games, chosen, ladder.opening_turns, ladder.opening_set, seed)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.training.config import TrainConfig
-from mancala_env.training.run_folder import RunFolder, reading, write_atomically
+from mancala_env.training.run_folder import RunFolder, reading
 
 POOL_FILE = "pool.json"
 
@@ -48,7 +48,7 @@ class SnapshotPool:
             "opponents": {spec: scores.get(spec, 0.5) for spec in self._config.pool.opponents},
             "snapshots": {file.name: scores.get(str(file), 0.5) for file in self.snapshots},
         }
-        write_atomically(self._folder.path / POOL_FILE, json.dumps(kept, indent=2).encode())
+        self._folder.write(POOL_FILE, json.dumps(kept, indent=2))
 
     def _keep_latest(self, snapshots: list[Path]) -> None:
         self.snapshots = snapshots[max(0, len(snapshots) - self._config.pool.snapshots) :]

@@ -80,12 +80,11 @@ class SelfPlayEnv(GamesVecEnv):
         seed: int | None = None,
         num_threads: int | None = None,
     ) -> None:
-        """Set up the games.
+        """Set up the games, with observations of a `kind` of observations.KINDS.
 
         The fraction `opening_share` of the mirror games, and all pool games, start with `opening_turns`
         uniformly random turns. The fraction `pool_share` of the games is played against `pool`: agents or
         their specs. `pool_scores` are known recent scores of the learner against them, by spec, 0 to 1.
-        `kind` is one of observations.KINDS. `num_threads` is None for every core this process may use.
         """
         self.ruleset, self.kind, self.num_threads = ruleset, kind, num_threads
         self.num_actions = ruleset.num_actions(rounds)
@@ -122,14 +121,13 @@ class SelfPlayEnv(GamesVecEnv):
         """Change the opponents of the pool, with known scores by spec; running games keep their opponents."""
         if self._pool is not None:
             self._pool.scores.update(scores or {})
-            known = {opponent.spec: opponent for opponent in self._pool.duel.opponents}
-            self._pool.set_opponents(
-                [
-                    known.get(str(spec))
-                    or agents.make(spec, self.ruleset, seed=self._next_seed(), num_threads=self.num_threads)
-                    for spec in pool
-                ]
-            )
+            known, threads = {each.spec: each for each in self._pool.duel.opponents}, self.num_threads
+            self._pool.opponents = [
+                known.get(str(spec))
+                or agents.make(spec, self.ruleset, seed=self._next_seed(), num_threads=threads)
+                for spec in pool
+            ]
+            self._pool.weigh()
 
     @property
     def pool_scores(self) -> dict[str, float]:
@@ -210,10 +208,6 @@ class _PoolGames:
         self.opponents: list[Agent] = []
         self.scores: dict[str, float] = {}
 
-    def set_opponents(self, opponents: list[Agent]) -> None:
-        self.opponents = opponents
-        self._weigh()
-
     def score(self, opponent: Agent) -> float:
         """Return the learner's recent score against an opponent; 0.5 before their first game."""
         return self.scores.get(opponent.spec, 0.5)
@@ -232,10 +226,11 @@ class _PoolGames:
             result = (1 + np.sign(rewards[row])) / 2
             self.scores[opponent.spec] = before + _SCORE_RATE * (float(result) - before)
         if dones.any():
-            self._weigh()
+            self.weigh()
         return rewards, dones
 
-    def _weigh(self) -> None:
+    def weigh(self) -> None:
+        """Sample opponents that win more often."""
         wins = np.array([max(_LEAST_WEIGHT, 1 - self.score(opponent)) for opponent in self.opponents])
         self.duel.set_opponents(self.opponents, wins)
 
@@ -295,18 +290,9 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         assert self.full
         size = self.buffer_size * self.n_envs
         learned = torch.from_numpy(np.flatnonzero(self.is_learned))
-        columns = [
-            torch.from_numpy(column.reshape(size, *column.shape[2:])).to(self.device)
-            for column in (
-                self.observations,
-                self.actions[:, :, 0],
-                self.values,
-                self.log_probs,
-                self.advantages,
-                self.returns,
-                self.action_masks,
-            )
-        ]
+        stored = [self.observations, self.actions[:, :, 0], self.values, self.log_probs]
+        stored += [self.advantages, self.returns, self.action_masks]
+        columns = [torch.from_numpy(each.reshape(size, *each.shape[2:])).to(self.device) for each in stored]
         shuffled = learned[torch.randperm(len(learned), device="cpu")].to(self.device)
         # Minibatches have equal sizes, and two steps or more: a single advantage cannot be normalised.
         count = min(round(len(learned) / (batch_size or size)), len(learned) // 2)

@@ -42,25 +42,11 @@ from mancala_env.training.pool import SnapshotPool
 from mancala_env.training.ppo import SelfPlayPPO
 from mancala_env.training.progress_bar import RunProgress, say
 from mancala_env.training.rollout import SelfPlayBuffer, SelfPlayEnv
-from mancala_env.training.run_folder import (
-    FINAL,
-    RunFolder,
-    RunFolderError,
-    identity_of,
-    resuming_from,
-    write_atomically,
-)
+from mancala_env.training.run_folder import FINAL, RunFolder, RunFolderError, identity_of, resuming_from
 from mancala_env.training.run_report import REPORT, lookahead_in_words, report
 from mancala_env.training.run_results import read_run
 from mancala_env.training.schedule import Clock, LearningRate
-from mancala_env.training.seeds import (
-    check_same_settings,
-    configs_of,
-    is_finished,
-    place_of,
-    print_means,
-    take_seeds,
-)
+from mancala_env.training.seeds import check_same_settings, configs_of, is_finished, print_means, take_seeds
 from mancala_env.training.training_state import read_learned
 
 
@@ -81,14 +67,11 @@ def check_same_run(config: TrainConfig, checkpoint: Path) -> None:
 
 def check_device(config: TrainConfig) -> None:
     """Raise InvalidConfig unless torch can use the device; Stable-Baselines3 would silently use the CPU."""
-    if config.device != "auto":
-        try:
-            torch.zeros(1, device=config.device)
-        except Exception as error:  # each backend of torch has its own
-            raise InvalidConfig(
-                f"device must be auto, cpu, or a GPU that torch can use, such as cuda, not {config.device!r} "
-                f"({first_line(error)})"
-            ) from error
+    try:
+        torch.zeros(1, device="cpu" if config.device == "auto" else config.device)
+    except Exception as error:  # each backend of torch has its own
+        valid, why = "auto, cpu, or a GPU that torch can use, such as cuda", first_line(error)
+        raise InvalidConfig(f"device must be {valid}, not {config.device!r} ({why})") from error
 
 
 def check_agents(config: TrainConfig, resumed: Path | None = None) -> None:
@@ -143,16 +126,10 @@ def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None = 
     """
     steps = read_identity(checkpoint).environment_steps if checkpoint else 0
     settings: dict[str, Any] = renamed(config.ppo, STABLE_BASELINES3)
-    model = SelfPlayPPO(
-        SelfPlayPolicy,
-        env,
-        learning_rate=LearningRate.of(config.ppo),
-        rollout_buffer_class=SelfPlayBuffer,
-        policy_kwargs={"ruleset": asdict(config.game), "network": asdict(config.network)},
-        seed=config.seed_after(steps),
-        device=config.device,
-        **settings,
-    )
+    settings |= {"learning_rate": LearningRate.of(config.ppo), "rollout_buffer_class": SelfPlayBuffer}
+    settings |= {"policy_kwargs": {"ruleset": asdict(config.game), "network": asdict(config.network)}}
+    seed = config.seed_after(steps)
+    model = SelfPlayPPO(SelfPlayPolicy, env, seed=seed, device=config.device, **settings)
     if config.expert.share:
         model.add_labels(SearchLabels(config, env, model.seed))
     model.clock = Clock(config, 0.0)
@@ -192,14 +169,6 @@ def newest_checkpoint(config: TrainConfig, folder: RunFolder, console: Console) 
     return saved[-1]
 
 
-def resume_message(config: TrainConfig, checkpoint: Path, environment_steps: int, clock: Clock) -> str:
-    """Return the message of a resumed run: its progress, and whether it is already finished."""
-    line = f"Resuming from {checkpoint} after {environment_steps:,} environment steps."
-    if clock.part_done(environment_steps) >= 1:
-        line += f" Its end of {config.limit_in_words} is reached: set a later one to train on."
-    return line
-
-
 def train(
     config: TrainConfig,
     folder: RunFolder,
@@ -230,7 +199,7 @@ def train(
             disk is full.
         TrainingDiverged: A weight or an output of the network is not finite.
     """
-    with started(config, folder, console, resume=resume, callbacks=callbacks, now=now) as run:
+    with started(config, folder, console, resume, callbacks, now) as run:
         return train_further(run, hooks)
 
 
@@ -239,25 +208,22 @@ def started(
     config: TrainConfig,
     folder: RunFolder,
     console: Console,
-    *,
-    resume: bool = False,
-    callbacks: Sequence[BaseCallback] = (),
-    now: Callable[[], float] | None = None,
+    resume: bool,
+    callbacks: Any = (),
+    now: Any = None,
 ) -> Iterator[TrainingRun]:
     """Lock the folder and set up a run, within a with statement; see :func:`train` for the arguments."""
     with folder.locked():
         checkpoint = newest_checkpoint(config, folder, console) if resume else None
-        say(
-            console,
-            f"Training on {config.game.title} ({config.game.name}) for {config.limit_in_words}; results in "
-            f"{folder.path}. Ctrl-C ends the run early and keeps what it learned.",
-        )
+        what, where = f"{config.game.title} ({config.game.name}) for {config.limit_in_words}", folder.path
+        ends = "Ctrl-C ends the run early and keeps what it learned."
+        say(console, f"Training on {what}; results in {where}. {ends}")
         torch.set_num_threads(config.threads or default_num_threads())
         steps = read_identity(checkpoint).environment_steps if checkpoint else 0
         env = make_env(config, folder, config.seed_after(steps))
         model = make_model(config, env, checkpoint)
         if resume:
-            write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
+            folder.write(CONFIG_FILE, config.to_yaml())
         env.reset()
         model.warm_up(env)  # the clock must not count the compilation of kernels
         env.statistics.take()
@@ -267,7 +233,9 @@ def started(
         model.set_logger(logger_of(folder))
         folder.note_start()
         if checkpoint is not None:
-            say(console, resume_message(config, checkpoint, steps, clock))
+            is_over = f" Its end of {config.limit_in_words} is reached: set a later one to train on."
+            over = is_over if clock.part_done(steps) >= 1 else ""
+            say(console, f"Resuming from {checkpoint} after {steps:,} environment steps.{over}")
         try:
             yield TrainingRun(config, folder, model, clock, RunProgress(console), checkpoint, callbacks)
         finally:
@@ -310,15 +278,11 @@ def train_further(run: TrainingRun, hooks: Sequence[Hook] = ()) -> tuple[Path, s
 def train_or_resume(config: TrainConfig, console: Console) -> tuple[RunFolder, Path, str | None]:
     """Train in the folder of the configuration's name; a run that exists there is resumed.
 
-    Returns:
-        The run's folder, and what :func:`train` returns.
-
-    Raises:
-        InvalidConfig: The folder holds a run with other settings.
+    Return the run's folder, and what :func:`train` returns. Raise InvalidConfig if the folder holds a run
+    with other settings.
     """
     check_same_settings(config)
-    place = place_of(config)
-    run = RunFolder(place) if place.is_dir() else RunFolder.create(config)
+    run = RunFolder(config.place) if config.place.is_dir() else RunFolder.create(config)
     checkpoint, stopped_by = train(config, run, console, resume=bool(run.saved()))
     return run, checkpoint, stopped_by
 
@@ -329,16 +293,15 @@ def train_seeds(configs: Sequence[TrainConfig], console: Console) -> int:
     Finished runs are skipped, and unfinished ones resume. A signal ends the whole command.
     """
     for config in configs:
-        place = place_of(config)
         if is_finished(config):
-            say(console, f"Seed {config.seed}: {place} is already finished.")
+            say(console, f"Seed {config.seed}: {config.place} is already finished.")
             continue
         folder, checkpoint, stopped_by = train_or_resume(config, console)
         if stopped_by:
             say(console, f"Ended early by {stopped_by}; the same command resumes.")
             return INTERRUPTED
         report(config, folder, checkpoint, console, is_brief=True)
-        results = [f"{one.title} {one.text}" for one in read_run(place).final()]
+        results = [f"{one.title} {one.text}" for one in read_run(config.place).final()]
         say(console, f"Seed {config.seed}: {', '.join(results)}. Report: {folder.path / REPORT}")
     for line in lookahead_in_words(configs[0]):
         say(console, line)

@@ -22,7 +22,7 @@ Symbols: N positions, G generations.
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -70,11 +70,6 @@ class GrowthSettings:
 
     def __post_init__(self) -> None:
         check(self)
-
-    @property
-    def options(self) -> str:
-        """The settings as options of ``mancala grow-value``."""
-        return " ".join(f"--{name} {value}" for name, value in asdict(self).items())
 
 
 class Generation(NamedTuple):
@@ -192,8 +187,9 @@ def grow_file(ruleset: Ruleset, out: Path, settings: GrowthSettings, say: Say = 
     grown, stop = grow(ruleset, settings, say)
     best = best_of(grown)
     name = ruleset.name if ruleset.is_bundled else f"{ruleset.name}.yaml"
+    options = " ".join(f"--{name} {value}" for name, value in asdict(settings).items())
     made = {
-        "command": f"mancala grow-value {name} {settings.options}",
+        "command": f"mancala grow-value {name} {options}",
         "version": __version__,
         "generations": f"{len(grown)}, the best is number {best.number}" + ("; interrupted" if stop else ""),
         "games": f"{settings.games * len(grown):,} of the search against itself",
@@ -213,9 +209,8 @@ def make_parser(program: str) -> Parser:
     parser.add_argument("--out", type=Path, help=f"file to write; default value_RULESET{SUFFIX}")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing value network")
     for name, kind, default, meaning in settings_of(GrowthSettings):
-        parser.add_argument(
-            f"--{name}", type=kind, default=default, help=f"{meaning.text}; default {default:,}"
-        )
+        form = f"{meaning.text}; default {default:,}"
+        parser.add_argument(f"--{name}", type=kind, default=default, help=form)
     return parser
 
 
@@ -228,9 +223,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala grow-value"
     if len(named) != 1:
         parser.error("name a ruleset" if not named else f"name one ruleset, not {' and '.join(named)}")
     ruleset = lookup(named[0])
-    settings = GrowthSettings(
-        **{each.name: getattr(options, each.name) for each in settings_of(GrowthSettings)}
-    )
+    settings = GrowthSettings(**{each.name: getattr(options, each.name) for each in fields(GrowthSettings)})
     out = options.out or Path(f"value_{ruleset.name}{SUFFIX}")
     check_out(out, read=ruleset_of, overwrite=options.overwrite)
     torch.set_num_threads(1)  # operations this small gain nothing from a second one
