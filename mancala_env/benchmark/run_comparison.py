@@ -167,13 +167,11 @@ class RunComparison(Tabular):
 
     def _rows(self) -> Iterator[Sequence[Any]]:
         name, runs = self.ruleset.name, {group.name: len(group.runs) for group in self.groups}
-        found = [("final", group, group.steps, one) for group in self.groups for one in group.final]
-        found += [
-            ("curve", group, *point)
-            for group in self.groups
-            for key in self.curves
-            for point in group.curve(*key)
+        found: list[tuple[str, RunGroup, float, Measured]] = [
+            ("final", group, group.steps, one) for group in self.groups for one in group.final
         ]
+        for group, key in itertools.product(self.groups, self.curves):
+            found += [("curve", group, point.steps, point.measured) for point in group.curve(*key)]
         for kind, group, steps, one in found:
             where = (kind, group.name, None, runs[group.name], steps)
             yield name, *where, *_columns(one), _over(one.measure, runs[group.name])

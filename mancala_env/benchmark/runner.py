@@ -141,11 +141,11 @@ def plan(
             raise InvalidArgument(f"{name}s must name at least one {name}, such as {example}")
     folder, shares = Path(folder), measuring_points(points)
     chosen = list(dict.fromkeys(map(task_named, tasks)))
-    scorings = {each: scoring_of(each, **scoring) for each in map(lookup, rulesets)}
-    _check_names([each.name for each in scorings], "rulesets", InvalidArgument)
-    for ruleset, task in itertools.product(scorings, chosen):
-        if task.is_fixed:
-            version(task.observation, ruleset)  # raises now if the ruleset lacks this kind
+    known = dict.fromkeys(map(lookup, rulesets))
+    _check_names([each.name for each in known], "rulesets", InvalidArgument)
+    scorings = {each: scoring_of(each, **scoring) for each in known}
+    for ruleset, task in itertools.product(scorings, (task for task in chosen if task.is_fixed)):
+        version(task.observation, ruleset)  # raises now if the ruleset lacks this kind
     for entry in entries:
         if not any(task.name in entry.tasks for task in chosen):
             check_takes_part(entry, chosen[0])

@@ -230,8 +230,8 @@ class BenchmarkSummary(Tabular):
         for entry, following in zip(order, [*order[1:], None], strict=True):
             strata, better = strata_of[entry], None
             if following is not None:
-                sides = [[-part for part in regrets[one]] for one in (entry, following)]
-                better = probability_of_improvement(*sides)
+                first, second = ([-part for part in regrets[one]] for one in (entry, following))
+                better = probability_of_improvement(first, second)
             spent = np.median([(row.steps, row.core_minutes) for rows in strata for row in rows], axis=0)
             scores = (estimates[entry], _estimate("optimal_share", strata), _estimate("elo", strata))
             seeds = min(map(len, strata))

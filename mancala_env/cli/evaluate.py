@@ -83,10 +83,10 @@ def run(options: Any) -> int:
     specs = [Spec.parse(spec) for spec in options.specs]
     ruleset = ruleset_of(specs) if options.ruleset is None else options.ruleset
     if options.ladder is None:
-        options.ladder = len(specs) == 1
-        if not options.ladder and _is_ladder_usable(options):
-            # Two anchors keep the ladder's scale in little time.
-            options.ladder, options.max_anchors = True, 2
+        start = options.rounds, options.opening_turns, options.opening_set
+        options.ladder = len(specs) == 1 or start == (1, None, None)
+        if options.ladder and len(specs) > 1:
+            options.max_anchors = 2  # they keep the ladder's scale in little time
     for spec in specs:
         spec.on(lookup(ruleset))  # raises before the positions are solved if a network is missing
     if options.regret or options.ladder:
@@ -122,10 +122,6 @@ def _print_and_write(evaluation: "Evaluation", options: Any) -> None:
     from mancala_env.evaluation.report import write_report
 
     put_result(evaluation, options, lambda: _print_evaluation(evaluation), write_report=write_report)
-
-
-def _is_ladder_usable(options: Any) -> bool:
-    return options.rounds == 1 and options.opening_turns is None and options.opening_set is None
 
 
 def ruleset_of(specs: Sequence[Spec]) -> Ruleset | str:

@@ -61,9 +61,10 @@ def run(options: Any) -> int:
             raise InvalidArgument(f"--{name} must be a number of seconds up to 3600, not {value}")
     if options.record is not None:
         check_appendable(options.record)  # before the game rather than after it
-    game = InteractiveGame(
-        _start(options), options.south, options.north, rounds=options.rounds, seed=options.seed
-    )
+    start = Position(DEFAULT_RULESET if options.ruleset is None else options.ruleset)
+    if options.start is not None:
+        start = position_of(options.start, options.ruleset)
+    game = InteractiveGame(start, options.south, options.north, rounds=options.rounds, seed=options.seed)
     if options.record is not None:
         game.record()  # raises now if a record cannot hold the players' names
     try:
@@ -109,9 +110,3 @@ def _keep(game: "InteractiveGame", path: str) -> None:
         except (MancalaError, OSError):
             print(game.record().to_text())
             raise
-
-
-def _start(options: Any) -> Position:
-    if options.start is None:
-        return Position(DEFAULT_RULESET if options.ruleset is None else options.ruleset)
-    return position_of(options.start, options.ruleset)

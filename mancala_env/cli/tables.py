@@ -59,16 +59,17 @@ def put_result(
     `show` prints the result as text. `as_json` is plain data for `--json`; None for ``result.as_dict()``.
     `table` is for `--csv`; None for the result itself. `write_report` writes the result to a report file.
     """
-    table, written = result if table is None else table, {}
+    rows: Tabular = result if table is None else table
+    written: dict[str, str] = {}
     if options.json:
         print_json(result.as_dict() if as_json is None else as_json)
     elif prints_tables(options):
         show()
     if options.csv == "-":
-        table.write_csv(sys.stdout)
+        rows.write_csv(sys.stdout)
     elif options.csv is not None:
         text = io.StringIO()
-        table.write_csv(text)
+        rows.write_csv(text)
         write_whole(options.csv, text.getvalue())
         written["table"] = options.csv
     if write_report is not None and options.report is not None:  # last, because writing can fail

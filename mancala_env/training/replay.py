@@ -100,15 +100,11 @@ class Replay:
         over, end = searched.select(is_over), end[is_over]
         outcomes = np.where(over.games[:, PLAYER_COLUMN] == SOUTH, end, -end)
         values = self._search_share * over.values + (1 - self._search_share) * outcomes
-        self._put(over._replace(values=values))
-
-    def _put(self, searched: Searched) -> None:
-        count = len(searched.values)
-        kept = slice(max(0, count - self._most), None)
-        at = (self._added + np.arange(count))[kept] % self._most
-        for stored, new in zip(self.examples, searched, strict=True):
+        kept = slice(max(0, len(values) - self._most), None)
+        at = (self._added + np.arange(len(values)))[kept] % self._most
+        for stored, new in zip(self.examples, over._replace(values=values), strict=True):
             stored[at] = new[kept]
-        self._added += count
+        self._added += len(values)
 
     def sample(self, size: int, device: torch.device) -> Examples:
         """Sample examples uniformly, with replacement."""

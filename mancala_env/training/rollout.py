@@ -24,7 +24,6 @@ import numpy as np
 import torch
 from gymnasium import spaces
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
-from stable_baselines3.common.utils import explained_variance
 
 from mancala_env import agents
 from mancala_env.agents import Agent, AgentLike, Spec
@@ -257,16 +256,6 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
     def store_games(self) -> None:
         """Also store the games before each step from now on."""
         self.games = np.zeros((self.buffer_size, self.n_envs, NUM_COLUMNS), np.uint64)
-
-    @property
-    def has_steps_to_learn(self) -> bool:
-        """Return whether there are two steps to learn from; a single advantage cannot be normalised."""
-        return bool(self.is_learned.sum() > 1)
-
-    @property
-    def explained_variance(self) -> float:
-        """Fraction of the variance of the returns that the values explain; NaN if all returns are equal."""
-        return float(explained_variance(self.values.flatten(), self.returns.flatten()))
 
     def compute_returns_and_advantage(self, last_values: torch.Tensor, dones: np.ndarray) -> None:
         """Compute generalised advantages (Schulman et al. 2016) and returns.

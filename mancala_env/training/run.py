@@ -54,17 +54,6 @@ class TrainingDiverged(MancalaError):
     """A weight or an output of the network is not finite."""
 
 
-def check_same_run(config: TrainConfig, checkpoint: Path) -> None:
-    """Raise InvalidConfig unless a checkpoint has the network and the game of the configuration."""
-    theirs, ours = (flat(asdict(each)) for each in (read_identity(checkpoint), identity_of(config, 0)))
-    for key, value in ours.items():
-        is_compared = key in ("rounds", "observation_version") or key.startswith(("ruleset.", "network."))
-        if is_compared and theirs[key] != value:
-            raise InvalidConfig(
-                f"cannot resume from {checkpoint}: its {key} is {theirs[key]}, the configuration's is {value}"
-            )
-
-
 def check_device(config: TrainConfig) -> None:
     """Raise InvalidConfig unless torch can use the device; Stable-Baselines3 would silently use the CPU."""
     try:
@@ -133,17 +122,12 @@ def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None = 
     if config.expert.share:
         model.add_labels(SearchLabels(config, env, model.seed))
     model.clock = Clock(config, 0.0)
-    if checkpoint is not None:
-        _load_checkpoint(model, config, checkpoint, steps)
-    return model
-
-
-def _load_checkpoint(model: SelfPlayPPO, config: TrainConfig, checkpoint: Path, steps: int) -> None:
-    """Load weights, optimizer, counts and learning rate of a checkpoint after `steps` environment steps."""
+    if checkpoint is None:
+        return model
     with resuming_from(checkpoint):
         learned = read_learned(checkpoint)
         learned.put_into(model.policy, model.policy.optimizer)
-    model.count_from(steps, learned.progress.updates)
+    model.num_timesteps, model._n_updates = steps, learned.progress.updates
     model.clock = Clock(config, learned.progress.seconds)
     before = config.ppo
     with suppress(MancalaError):  # a checkpoint whose configuration is invalid
@@ -151,6 +135,7 @@ def _load_checkpoint(model: SelfPlayPPO, config: TrainConfig, checkpoint: Path, 
     done = model.clock.part_done(steps)
     model.learning_rate = LearningRate.resumed(config.ppo, before, learned.learning_rate, done)
     model._setup_lr_schedule()
+    return model
 
 
 def newest_checkpoint(config: TrainConfig, folder: RunFolder, console: Console) -> Path:
@@ -165,8 +150,14 @@ def newest_checkpoint(config: TrainConfig, folder: RunFolder, console: Console) 
     for fault in faults:
         say(console, f"Skipped: {fault}")
     folder.clear()
-    check_same_run(config, saved[-1])
-    return saved[-1]
+    last = saved[-1]
+    theirs, ours = (flat(asdict(each)) for each in (read_identity(last), identity_of(config, 0)))
+    for key, value in ours.items():
+        is_compared = key in ("rounds", "observation_version") or key.startswith(("ruleset.", "network."))
+        if is_compared and theirs[key] != value:
+            differs = f"its {key} is {theirs[key]}, the configuration's is {value}"
+            raise InvalidConfig(f"cannot resume from {last}: {differs}")
+    return last
 
 
 def train(
@@ -199,7 +190,7 @@ def train(
             disk is full.
         TrainingDiverged: A weight or an output of the network is not finite.
     """
-    with started(config, folder, console, resume, callbacks, now) as run:
+    with started(config, folder, console, resume=resume, callbacks=callbacks, now=now) as run:
         return train_further(run, hooks)
 
 
@@ -208,9 +199,10 @@ def started(
     config: TrainConfig,
     folder: RunFolder,
     console: Console,
-    resume: bool,
-    callbacks: Any = (),
-    now: Any = None,
+    *,
+    resume: bool = False,
+    callbacks: Sequence[BaseCallback] = (),
+    now: Callable[[], float] | None = None,
 ) -> Iterator[TrainingRun]:
     """Lock the folder and set up a run, within a with statement; see :func:`train` for the arguments."""
     with folder.locked():
@@ -264,7 +256,7 @@ def train_further(run: TrainingRun, hooks: Sequence[Hook] = ()) -> tuple[Path, s
             run.callbacks.on_rollout_start()
             model.collect(model.n_steps)
             run.callbacks.on_rollout_end()
-            model.update_progress()
+            model._update_current_progress_remaining(model.num_timesteps)
             model.dump_logs(iteration)
             model.train()
         run.callbacks.on_training_end()
