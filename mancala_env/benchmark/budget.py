@@ -63,11 +63,10 @@ def limit_of_minutes(minutes: float) -> BudgetLimit:
 def measuring_points(count: int) -> tuple[float, ...]:
     """Return the shares of a budget at which a learner is measured: 1, preceded by successive halves.
 
+    Raise InvalidArgument unless `count` is a whole number from 1 to MOST_POINTS.
+
     >>> measuring_points(4)
     (0.125, 0.25, 0.5, 1.0)
-
-    Raises:
-        InvalidArgument: If `count` is not a whole number from 1 to MOST_POINTS.
     """
     return tuple(2.0**-k for k in reversed(range(whole("points", count, 1, MOST_POINTS))))
 

@@ -6,6 +6,7 @@ docs/guides/benchmark.md shows an entry for a configuration, which has three lin
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -167,10 +168,8 @@ def _copy_or_remove(source: Path, target: Path) -> None:
 
 
 def _stored_steps(checkpoint: Path) -> int | None:
-    try:
+    with suppress(InvalidCheckpoint):
         return read_identity(checkpoint).environment_steps
-    except InvalidCheckpoint:
-        return None
 
 
 def _num_distilled(place: Path) -> int:

@@ -53,13 +53,10 @@ class CurvePoint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MeasuredRun:
-    """A run with the results of its checkpoints.
+    """A run with the `final` results of its last checkpoint, and the `progress` of several checkpoints.
 
-    Attributes:
-        run: The run.
-        final: The results of its last checkpoint.
-        progress: The results of several checkpoints; those of a measure are ordered by environment steps.
-        regret: Regret of the last checkpoint in each position; None without solved positions.
+    The results of a measure are ordered by environment steps. `regret` is that of the last checkpoint in each
+    position; None without solved positions.
     """
 
     run: RunResults
@@ -272,10 +269,8 @@ def group_runs(paths: Sequence[str | Path]) -> dict[str, list[RunResults]]:
 
     `paths` are folders of runs, or patterns such as ``runs/a-seed-*``. The runs of a pattern are a group.
     Other runs are grouped by their configurations. Seed, name and settings of the evaluation may differ.
-
-    Raises:
-        CannotCompare: If a pattern matches nothing, a run is a duplicate, or rules or rounds differ.
-        RunFolderError: If a folder is not that of a run, or lacks a checkpoint.
+    Raise CannotCompare if a pattern matches nothing, a run is a duplicate, or rules or rounds differ, and
+    RunFolderError if a folder is not that of a run, or lacks a checkpoint.
     """
     found: list[tuple[object, str, RunResults]] = []
     for path in map(str, paths):

@@ -199,9 +199,6 @@ class RunEnded(NamedTuple):
     broken: str = ""
 
 
-RunEvent = Row | RunRestarted | RunEnded
-
-
 def run_plan(wanted: BenchmarkPlan, say: Say = print) -> int:
     """Measure all runs and baselines of a plan that lack a result; return the number of failed runs.
 
@@ -242,7 +239,7 @@ def run_plan(wanted: BenchmarkPlan, say: Say = print) -> int:
     return num_broken
 
 
-def run_learner(run: LearnerRun, rows: Sequence[Row]) -> Iterator[RunEvent]:
+def run_learner(run: LearnerRun, rows: Sequence[Row]) -> Iterator[Row | RunRestarted | RunEnded]:
     """Run one learner; yield its measurements, then a RunEnded.
 
     `rows` are the measurements of the run before it was interrupted.

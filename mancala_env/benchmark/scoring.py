@@ -76,19 +76,11 @@ class Scoring(NamedTuple):
 def scoring_of(
     ruleset: Ruleset, games: int = GAMES, anchors: Sequence[str] | None = None, scoring_seed: int = 0
 ) -> Scoring:
-    """Return the scoring for a ruleset.
+    """Return the scoring for a ruleset with a stored ladder and solved positions.
 
-    Args:
-        ruleset: A ruleset with a stored ladder and solved positions.
-        games: Number of games against each anchor; even.
-        anchors: Specs of anchors of the ladder; None for all quick anchors.
-        scoring_seed: Random seed of openings and agents.
-
-    Raises:
-        InvalidMatch: If `games` is out of range, or an anchor is not in the ladder.
-        InvalidArgument: If `scoring_seed` is not a whole number of at least 0.
-        NoLadder: If no ladder is stored for the ruleset.
-        MancalaError: If no solved positions are bundled for the ruleset.
+    The number of `games` against each anchor is even. `anchors` are specs of anchors of the ladder; None for
+    all quick anchors. `scoring_seed`, at least 0, is the random seed of openings and agents. Raise
+    MancalaError if one of them is invalid, or the ladder (NoLadder) or solved positions are missing.
     """
     games, seed = 2 * num_pairs(games), whole("scoring_seed", scoring_seed, 0)
     ladder = stored_ladder(ruleset)

@@ -1,5 +1,6 @@
 """`mancala prove`: find the exact value of a position and write a proof file of it."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,15 +82,12 @@ def _finished(position: Position, file: Path) -> "Proof | None":
     """Return the proof of a file if it is a valid proof of the value of a position."""
     from mancala_env.solver.certificate import InvalidProof, Proof, verify
 
-    if not file.exists() or not (content := file.read_bytes()):
-        return None
-    proof = Proof.from_bytes(content)
-    if proof.bounds[0] != proof.bounds[1] or Proof(position, proof.claims).to_bytes() != content:
-        return None
-    try:
-        return verify(proof).proof
-    except InvalidProof:
-        return None
+    if file.exists() and (content := file.read_bytes()):
+        proof = Proof.from_bytes(content)
+        if proof.bounds[0] == proof.bounds[1] and Proof(position, proof.claims).to_bytes() == content:
+            with suppress(InvalidProof):
+                return verify(proof).proof
+    return None
 
 
 def _prove(position: Position, plan: Any, file: Path, options: Any) -> "Proof":

@@ -179,16 +179,13 @@ class TrainConfig:
         if steps == 1:
             why = "the advantage of a single step cannot be normalised"
             raise InvalidConfig(f"ppo.steps times selfplay.games must be 2 or more, not 1: {why}")
-        if self.expert.share and self.expert.search_share and self.rounds != 1:
-            raise InvalidConfig(
-                "a search values a round, not a match, so expert.search_share must be 0 where rounds is "
-                f"{self.rounds}, not {self.expert.search_share:g}"
-            )
+        share = self.expert.search_share
+        if self.expert.share and share and self.rounds != 1:
+            must = f"expert.search_share must be 0 where rounds is {self.rounds}, not {share:g}"
+            raise InvalidConfig(f"a search values a round, not a match, so {must}")
         if self.pool.share and not self.pool.opponents:
-            raise InvalidConfig(
-                "pool.share is above 0, so pool.opponents must name at least one agent, such as random, "
-                f"not {self.pool.opponents}"
-            )
+            must = "pool.opponents must name at least one agent, such as random"
+            raise InvalidConfig(f"pool.share is above 0, so {must}, not {self.pool.opponents}")
 
 
 Config = TypeVar("Config", bound=TrainConfig)
@@ -218,7 +215,9 @@ def read_config(
         if is_ruleset_file(name) or name in names():
             own = {"ruleset": _own_ruleset(name)}
         elif not file.is_file():
-            raise _no_configuration(name)
+            there = sorted({file.stem for file in CONFIGS.glob("*.yaml")} - {"default", "rllib"} | {*names()})
+            hint = did_you_mean(name, there, cutoff=0.4) or f"; known: {', '.join(there)}"
+            raise InvalidConfig(f"unknown configuration or ruleset {name!r}{hint}; name a file with --config")
         if file.is_file():
             files.insert(0, file)
     for file in files:
@@ -251,20 +250,18 @@ def _resumed_folder(options: argparse.Namespace) -> Path | None:
     if options.resume is None:
         return None
     if options.configuration is not None:
-        raise InvalidConfig(
-            f"{options.configuration} and --resume exclude each other: a run keeps its configuration"
-        )
+        why = "a run keeps its configuration"
+        raise InvalidConfig(f"{options.configuration} and --resume exclude each other: {why}")
     folder = Path(options.resume)
     if not (folder / CONFIG_FILE).is_file():
         raise InvalidConfig(
             f"--resume {folder}: {CONFIG_FILE} is missing, so it is not the folder of a run"
             + f"; give the folder of the checkpoint: --resume {folder.parent}" * folder.is_file()
         )
-    excluded = next((name for name in ("name", "folder") if name in vars(options)), None)
-    if excluded is not None:
-        raise InvalidConfig(
-            f"--{excluded} and --resume exclude each other: a run stays in its folder, which names it"
-        )
+    for name in ("name", "folder"):
+        if name in vars(options):
+            why = "a run stays in its folder, which names it"
+            raise InvalidConfig(f"--{name} and --resume exclude each other: {why}")
     return folder
 
 
@@ -394,9 +391,3 @@ def make_parser(program: str, kind: type[TrainConfig] = TrainConfig) -> Parser:
         text = f"{each.description} (default: {in_yaml(each.default)})".replace("%", "%%")
         sections[group].add_argument(f"--{each.name}", dest=each.name, metavar=last.upper(), help=text)
     return parser
-
-
-def _no_configuration(name: str) -> InvalidConfig:
-    there = sorted({path.stem for path in CONFIGS.glob("*.yaml")} - {"default", "rllib"} | set(names()))
-    hint = did_you_mean(name, there, cutoff=0.4) or f"; known: {', '.join(there)}"
-    return InvalidConfig(f"unknown configuration or ruleset {name!r}{hint}; name a file with --config")

@@ -135,7 +135,7 @@ def fit(
     value_weight: float,
     seed: int,
     *,
-    part_done: Callable[[float], float] = lambda part: part,
+    part_done: Callable[[float], float] | None = None,
     after_epoch: Callable[[int], Any] = lambda epoch: None,
 ) -> float:
     """Fit a network to labels: cross-entropy to the Boltzmann targets, squared error to the outcomes.
@@ -153,8 +153,8 @@ def fit(
         batches = order.split(settings.batch_size)
         for number, rows in enumerate(batches):
             done = epoch * len(batches) + number
-            part = part_done(done / (settings.epochs * len(batches)))
-            if part >= 1:
+            part = done / (settings.epochs * len(batches))
+            if part_done is not None and (part := part_done(part)) >= 1:
                 return done / len(batches)
             # With a rate that falls to 0, the last few minibatches do not dominate.
             optimizer.param_groups[0]["lr"] = settings.learning_rate * (1 - part)
@@ -197,13 +197,9 @@ def evaluate(network: nn.Module, kind: str, labels: ExpertLabels, temperature: f
 
 
 class Examples(NamedTuple):
-    """Labels as tensors for a network.
+    """Labels as tensors for a network: observations `[N, ...]`, legal actions bool `[N, A]`, and targets.
 
-    Attributes:
-        observations: `[N, ...]`, the observations.
-        is_legal: bool `[N, A]`, legal actions.
-        targets: float32 `[N, A]`, targets of the policy.
-        values: float32 `[N]`, targets of the value.
+    Those of the policy are float32 `[N, A]`, those of the value float32 `[N]`.
     """
 
     observations: torch.Tensor

@@ -84,11 +84,6 @@ class SelfPlayPPO(MaskablePPO):
         if self.labels is not None:
             self.labels.warm_up(env.games[:1])
 
-    def forget_running_games(self) -> None:
-        """Drop the stored positions of running games, before new games start."""
-        if self.labels is not None:
-            self.labels.replay.forget_running_games()
-
     def start_games(self, callback: BaseCallback, reset_num_timesteps: bool) -> BaseCallback:
         """Start the games of a run and bind a callback, as ``learn`` of Stable-Baselines3 does."""
         steps = sys.maxsize - self.num_timesteps  # the run's clock ends it, no number of steps
@@ -222,8 +217,9 @@ class SelfPlayPPO(MaskablePPO):
         *args: Any,
         **kwargs: Any,
     ) -> tuple[int, BaseCallback]:
-        if reset_num_timesteps or self._last_obs is None:  # then Stable-Baselines3 starts new games
-            self.forget_running_games()
+        starts_games = reset_num_timesteps or self._last_obs is None  # as Stable-Baselines3 does
+        if self.labels is not None and starts_games:
+            self.labels.replay.forget_running_games()
         return super()._setup_learn(total_timesteps, callback, reset_num_timesteps, *args, **kwargs)
 
     def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int = 0) -> None:

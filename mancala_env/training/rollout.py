@@ -144,11 +144,6 @@ class SelfPlayEnv(GamesVecEnv):
             self._pool.reset(self._next_seed())
         return self._view()
 
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Play a step; see :meth:`step_wait`."""
-        self.step_async(actions)
-        return self.step_wait()
-
     def step_async(self, actions: np.ndarray) -> None:
         """Take the actions of the next step."""
         self._actions[:] = actions

@@ -42,10 +42,8 @@ _MOST_EARLIER = 10
 class Past:
     """Matches between checkpoints of a run.
 
-    Attributes:
-        against: Matches of the last checkpoint against each earlier checkpoint, the oldest first.
-        ratings: Ratings of all checkpoints from a round robin, the last checkpoint at the end, with mean 0.
-            None without an earlier checkpoint.
+    `against` are those of the last checkpoint against each earlier one, the oldest first. `ratings` are from
+    a round robin of all, the last one at the end, with mean 0; None without an earlier checkpoint.
     """
 
     against: list[MatchResult]

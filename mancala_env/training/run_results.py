@@ -85,10 +85,7 @@ def title_of(key: tuple[str, str]) -> str:
 class RunResults(Tabular):
     """A run that has saved a checkpoint; `to_frame()` has one row per update, with its metrics.
 
-    Attributes:
-        path: The run's folder.
-        checkpoint: Its last checkpoint.
-        identity: What the checkpoint says about itself, with the configuration of the run.
+    `path` is its folder. The `identity` of its last `checkpoint` has the configuration of the run.
     """
 
     path: Path
@@ -188,11 +185,7 @@ def folder_of(path: str | Path) -> Path:
 
 
 def read_run(path: str | Path) -> RunResults:
-    """Read the folder of a run.
-
-    Raises:
-        RunFolderError: If it is not the folder of a run, or the run has not saved an intact checkpoint.
-    """
+    """Read the folder of a run, or raise RunFolderError if it is none, or lacks an intact checkpoint."""
     path = Path(path)
     if not (path / CONFIG_FILE).is_file():
         has_runs = path.is_dir() and any(path.glob(f"*/{CONFIG_FILE}"))

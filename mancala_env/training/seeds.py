@@ -37,25 +37,20 @@ _MOST_SEEDS = 1000
 
 
 def seeds_of(text: str) -> tuple[int, ...]:
-    """Return the seeds of `--seeds`: a number N for 1 to N, or a list.
+    """Return the seeds of `--seeds`: a number N for 1 to N, or a list; raise InvalidConfig for others.
 
     >>> seeds_of("3"), seeds_of("4,7")
     ((1, 2, 3), (4, 7))
-
-    Raises:
-        InvalidConfig: If the text is not a number of seeds, or seeds are invalid or duplicates.
     """
-    try:
-        numbers = [number_of(part.strip(), int) for part in text.split(",")]
-    except ValueError:
-        numbers = []
-    seeds = tuple(range(1, numbers[0] + 1)) if len(numbers) == 1 and "," not in text else tuple(numbers)
+    seeds: list[int] = []
+    with suppress(ValueError):
+        seeds = [number_of(part.strip(), int) for part in text.split(",")]
+    seeds = seeds if len(seeds) != 1 or "," in text else [*range(1, seeds[0] + 1)]
     is_valid = 0 < len(seeds) <= _MOST_SEEDS and all(0 <= seed <= MAX_SEED for seed in seeds)
     if not is_valid or len(set(seeds)) < len(seeds):
-        raise InvalidConfig(
-            f"--seeds must be a number of seeds, such as 5, or different seeds, such as 1,2,3, not {text!r}"
-        )
-    return seeds
+        valid = "a number of seeds, such as 5, or different seeds, such as 1,2,3"
+        raise InvalidConfig(f"--seeds must be {valid}, not {text!r}")
+    return tuple(seeds)
 
 
 def take_seeds(words: Sequence[str]) -> tuple[tuple[int, ...], list[str]]:

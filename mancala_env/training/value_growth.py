@@ -178,11 +178,9 @@ def best_of(grown: list[Generation]) -> Generation:
 
 
 def grow_file(ruleset: Ruleset, out: Path, settings: GrowthSettings, say: Say = print) -> None:
-    """Grow a value network and write it atomically.
+    """Grow a value network and write it atomically, or raise RunFolderError.
 
-    Raises:
-        RunFolderError: `out` cannot be written.
-        Interrupted: After a stop signal; the best generation so far is written, if there is one.
+    After a stop signal, the best generation so far is written, if there is one; then Interrupted is raised.
     """
     grown, stop = grow(ruleset, settings, say)
     best = best_of(grown)
