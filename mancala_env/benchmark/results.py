@@ -226,13 +226,7 @@ class Results(LinesFile, Tabular):
 def _key(fields: dict[str, Any]) -> RunKey:
     if fields["task"] not in (*TASKS, BASELINE):
         raise ValueError
-    names = ("entry", "identity", "task", "ruleset", "rules", "version")
-    return RunKey(
-        **{name: _text(fields[name]) for name in names},
-        limit=_record(BudgetLimit, fields["budget"]),
-        seed=_count(fields["seed"]),
-        scoring=_record(Scoring, fields["scoring"]),
-    )
+    return _record(RunKey, fields | {"limit": fields["budget"]})
 
 
 def _row(key: RunKey, fields: dict[str, Any]) -> Row:
@@ -254,7 +248,7 @@ def _record(kind: Any, fields: dict[str, Any]) -> Any:
 def _checked(hint: Any, value: Any) -> Any:
     if get_origin(hint) is Literal:
         return one_of("value", value, get_args(hint))
-    return _CHECKS[hint](value)
+    return _record(hint, value) if hint in (BudgetLimit, Scoring) else _CHECKS[hint](value)
 
 
 def _text(value: Any) -> str:

@@ -25,21 +25,11 @@ _NARROW_HEAD = ("entry", "steps,\nminutes", "mean\nregret", "optimal\nmoves", "E
 def add_arguments(parser: Parser) -> None:
     """Add the command's arguments and options."""
     add = parser.add_argument
-    add(
-        "entries",
-        nargs="*",
-        default=[],
-        metavar="FILE.py",
-        help="entry: the Python file of a learning algorithm, as in training/benchmark/; its code is run",
-    )
+    entry = "entry: the Python file of a learning algorithm, as in training/benchmark/; its code is run"
+    add("entries", nargs="*", default=[], metavar="FILE.py", help=entry)
     add("--folder", default="runs/benchmark", help="folder for the results and the learners' files")
-    add(
-        "--rulesets",
-        "--ruleset",
-        nargs="+",
-        default=[DEFAULT_RULESET],
-        help=f"rulesets, each a {RULESET}; {DEFAULT_RULESET} by default",
-    )
+    ruleset = f"rulesets, each a {RULESET}; {DEFAULT_RULESET} by default"
+    add("--rulesets", "--ruleset", nargs="+", default=[DEFAULT_RULESET], help=ruleset)
     add(
         "--tasks",
         nargs="+",
@@ -47,12 +37,8 @@ def add_arguments(parser: Parser) -> None:
         help="what learners observe: board, afterstates (the default) or anything; an entry runs on the "
         "tasks it declares",
     )
-    add(
-        "--observations",
-        nargs="+",
-        default=[],
-        help="observation kinds to compare, such as board replies; each entry runs once with each",
-    )
+    kinds = "observation kinds to compare, such as board replies; each entry runs once with each"
+    add("--observations", nargs="+", default=[], help=kinds)
     add("--steps", nargs="+", type=int, default=[], help="budgets in environment steps")
     add("--core_minutes", nargs="+", type=float, default=[], help="budgets in minutes of processor time")
     add("--seeds", type=int, default=5, help="number of seeds per entry (1..N)")

@@ -20,12 +20,8 @@ DESCRIPTION = (
 def add_arguments(parser: Parser) -> None:
     """Add the command's arguments and options."""
     add = parser.add_argument
-    add(
-        "runs",
-        nargs="+",
-        metavar="RUN",
-        help='folder of a run, or a quoted pattern such as "runs/a-seed-*", whose runs form a group',
-    )
+    run = 'folder of a run, or a quoted pattern such as "runs/a-seed-*", whose runs form a group'
+    add("runs", nargs="+", metavar="RUN", help=run)
     add("--checkpoints", type=int, default=6, help="maximum number of checkpoints per run to measure")
     add(
         "--games",

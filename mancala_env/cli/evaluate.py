@@ -42,24 +42,16 @@ def add_arguments(parser: Parser) -> None:
         help="set of openings; with the ladder, by default the ladder's; otherwise balanced openings or, if "
         "none are bundled, openings held out for evaluation",
     )
-    add(
-        "--rounds",
-        type=whole_number_or("match"),
-        default=1,
-        help='number of rounds per game, or "match"; above 1 needs --no_ladder and excludes --own_games',
-    )
+    rounds = 'number of rounds per game, or "match"; above 1 needs --no_ladder and excludes --own_games'
+    add("--rounds", type=whole_number_or("match"), default=1, help=rounds)
     parser.add_switch(
         "ladder",
         None,
         "play all anchors of the ladder; by default a single agent plays all, several agents play two each",
     )
     parser.add_switch("regret", True, "measure regret over the bundled solved positions")
-    add(
-        "--own_games",
-        type=int,
-        default=0,
-        help="number of games of each agent against itself, in which regret is measured; even",
-    )
+    own = "number of games of each agent against itself, in which regret is measured; even"
+    add("--own_games", type=int, default=0, help=own)
     add("--results", metavar="FILE", help="file of finished games, to resume from and to append to")
     add("--records", metavar="FILE", help="file of game records to append the new games to")
     add_outputs(parser, "report")
@@ -146,8 +138,6 @@ def _print_evaluation(evaluation: "Evaluation") -> None:
     notes = [evaluation.scale] if evaluation.ratings is not None else []
     trained = [spec for spec in evaluation.agents if Path(spec.rpartition(":")[2]).suffix == ".zip"]
     if evaluation.matches and trained and evaluation.opening_set in ("balanced", "fair"):
-        notes.append(
-            f"these games start from {evaluation.openings}; the win rates of mancala train differ, because "
-            "its games start after random turns"
-        )
+        why = "the win rates of mancala train differ, because its games start after random turns"
+        notes.append(f"these games start from {evaluation.openings}; {why}")
     print_notes((*notes, *evaluation.notes))

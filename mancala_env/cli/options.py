@@ -30,13 +30,8 @@ def position_of(text: str, ruleset: str | None) -> Position:
 
 def add_position(parser: Parser) -> None:
     """Add the argument POSITION and `--ruleset`, for :func:`position_given`."""
-    parser.add_argument(
-        "position",
-        nargs="*",
-        default=[],
-        metavar="POSITION",
-        help=f"position, as printed by mancala show, or {RULESET}, for its start position",
-    )
+    form = f"position, as printed by mancala show, or {RULESET}, for its start position"
+    parser.add_argument("position", nargs="*", default=[], metavar="POSITION", help=form)
     parser.add_argument("--ruleset", help=f"{RULESET}, of POSITION or of the start position to solve")
 
 

@@ -37,15 +37,10 @@ def add_arguments(parser: Parser) -> None:
     add("--start", metavar="POSITION", help="position to start from, as printed by mancala show")
     add("--seed", type=int, help="random seed of the agents; random by default")
     add("--record", metavar="FILE", help="file of game records to append the game to when it ends")
-    add(
-        "--values_seconds", type=float, default=10.0, help="time limit of the solver per position, in seconds"
-    )
-    add(
-        "--seed_seconds",
-        type=float,
-        default=0.12,
-        help="duration of the animation per sown seed, in seconds; 0 for no animation",
-    )
+    limit = "time limit of the solver per position, in seconds"
+    add("--values_seconds", type=float, default=10.0, help=limit)
+    duration = "duration of the animation per sown seed, in seconds; 0 for no animation"
+    add("--seed_seconds", type=float, default=0.12, help=duration)
     plain = "print lines of text instead of a board, for example for a screen reader; the default without a "
     plain += "terminal"
     add("--plain", action="store_true", help=plain)

@@ -29,11 +29,8 @@ def add_arguments(parser: Parser) -> None:
     add_position(parser)
     add = parser.add_argument
     add("--out", metavar="FILE", help="proof file to write; by default RULESET.proof")
-    add(
-        "--actions",
-        action="store_true",
-        help="prove the position after each turn instead, in FILE-TURN.proof; finished files are kept",
-    )
+    each = "prove the position after each turn instead, in FILE-TURN.proof; finished files are kept"
+    add("--actions", action="store_true", help=each)
     add("--leaf", type=int, default=8, help="most free seeds of a position that a checker searches itself")
     add("--cap", type=int, default=255, help="largest level of an owned hole in the accounts; 255 is exact")
     add("--seeds", type=int, default=1, help="number of attempts for each claim; the smallest proof is kept")

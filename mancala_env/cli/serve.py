@@ -54,14 +54,9 @@ def run(options: Any) -> int:
     start = "" if options.ruleset is None else page_address(Position(lookup(options.ruleset)))
     listening = _listening(options.host, options.port)
     port = listening.getsockname()[1]
-    limits = Limits()
-    app = new_app(
-        checkpoints=None if folder is None else Path(folder),
-        agents=tuple(options.agents),
-        limits=limits,
-        memory_mb=options.memory_mb,
-        hosts=_names(options.host),
-    )
+    limits, checkpoints = Limits(), None if folder is None else Path(folder)
+    served = {"checkpoints": checkpoints, "agents": tuple(options.agents), "limits": limits}
+    app = new_app(**served, memory_mb=options.memory_mb, hosts=_names(options.host))
     name = "127.0.0.1" if options.host in ("0.0.0.0", "::") else options.host
     address = f"http://{f'[{name}]' if ':' in name else name}:{port}/{start}"
     print(f"mancala is served at {address} (press Ctrl-C to stop)", flush=True)
@@ -95,9 +90,8 @@ def _listening(host: str, port: int) -> socket.socket:
         listening.listen()  # a browser opened before the server runs waits
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InvalidArgument(
-            f"cannot listen on {host}:{port}: {reason}; --port 0 takes any free port"
-        ) from error
+        hint = "--port 0 takes any free port"
+        raise InvalidArgument(f"cannot listen on {host}:{port}: {reason}; {hint}") from error
     return listening
 
 

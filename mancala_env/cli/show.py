@@ -104,11 +104,9 @@ def _show_metrics(path: str, options: Any) -> None:
 
 
 def _refuse_ruleset(text: str, options: Any) -> None:
-    """Raise if --ruleset is given for something that is of one ruleset."""
     if options.ruleset is not None:
-        raise InvalidArgument(
-            f"--ruleset needs an agent such as trained, or a position, not {printable(text)!r}"
-        )
+        needs = "--ruleset needs an agent such as trained, or a position"
+        raise InvalidArgument(f"{needs}, not {printable(text)!r}")
 
 
 def _spec_of(text: str) -> Spec | None:
@@ -119,7 +117,7 @@ def _spec_of(text: str) -> Spec | None:
         kind, colon, _ = text.partition(":")
         if (colon and kind_named(kind) is not None) or "folder of a run" in str(error):
             raise
-        return None
+    return None
 
 
 def _show_position(position: Position, options: Any) -> None:
@@ -170,9 +168,8 @@ def _show_record(path: str, options: Any) -> None:
             raise InvalidArgument("--action needs a position: choose the turn before it with --turn")
         picture = _picture(options)
         if picture is None:
-            raise InvalidArgument(
-                "add --gif or --mp4 FILE to draw a game, or --turn; `mancala replay` prints it as text"
-            )
+            hint = "`mancala replay` prints it as text"
+            raise InvalidArgument(f"add --gif or --mp4 FILE to draw a game, or --turn; {hint}")
         pictures.save(picture, record, theme=options.theme, width=options.width)
         return
     turn, position = whole("--turn", options.turn, 0, len(record.turns)), record.start_position

@@ -44,14 +44,13 @@ def _result(file: str, memory_mb: float) -> dict[str, Any]:
     except InvalidProof as error:
         return {"file": file, "is_valid": False, "reason": str(error)}
     lower, upper = found.bounds
+    bounds = {"value": lower if lower == upper else None, "lower": lower, "upper": upper}
     return {
         "file": file,
         "is_valid": True,
         "position": proof.position.to_text(),
         "claims": {PLAYERS[claim.player]: claim.least for claim in proof.claims},
-        "value": lower if lower == upper else None,
-        "lower": lower,
-        "upper": upper,
+        **bounds,
         "positions": found.positions,
         "searched": found.searched,
         "seconds": round(found.seconds, 3),

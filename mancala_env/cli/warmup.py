@@ -42,9 +42,8 @@ def run(options: Any) -> int:
     """Run the command and return the exit status."""
     folder = cache_folder(Path(__file__).resolve())
     if folder is None or not os.access(folder, os.W_OK):
-        raise MancalaError(
-            f"{folder or 'the cache folder'} cannot be written; set NUMBA_CACHE_DIR to a folder that can"
-        )
+        hint = "set NUMBA_CACHE_DIR to a folder that can"
+        raise MancalaError(f"{folder or 'the cache folder'} cannot be written; {hint}")
     ANNOUNCER.is_silent = True
     found = []
     for warmed in warm_up():

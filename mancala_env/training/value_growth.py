@@ -132,9 +132,8 @@ def generations_of(ruleset: Ruleset, settings: GrowthSettings) -> Iterator[Gener
         learned = [*learned, (played.games[is_learned], targets(played)[is_learned])][-_REMEMBERED:]
         positions, worth = (np.concatenate(parts) for parts in zip(*learned, strict=True))
         if not len(positions):
-            raise InvalidArgument(
-                f"games must be more than {settings.games}: none of them left a position to learn from"
-            )
+            why = "none of them left a position to learn from"
+            raise InvalidArgument(f"games must be more than {settings.games}: {why}")
         found = fit(ruleset, positions, worth, of_generation >> 1)
         players = (searcher(ruleset, depth, each, seed) for each in (found, weights))
         match = play_openings(*players, drawn)
