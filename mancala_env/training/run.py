@@ -31,12 +31,12 @@ from mancala_env.engine.jit.threads import default_num_threads
 from mancala_env.errors import MancalaError
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config, read_settings
+from mancala_env.training.config_groups import STABLE_BASELINES3, renamed
 from mancala_env.training.distillation import distill, is_distillation_ahead
 from mancala_env.training.expert_labels import expert
 from mancala_env.training.hooks import Hook, TrainingRun, call_callbacks, check_weights, measure
 from mancala_env.training.labels import SearchLabels
 from mancala_env.training.loggers import logger_of
-from mancala_env.training.parameter_names import STABLE_BASELINES3, renamed
 from mancala_env.training.policy import NotFinite, SelfPlayPolicy
 from mancala_env.training.pool import SnapshotPool
 from mancala_env.training.ppo import SelfPlayPPO

@@ -7,7 +7,7 @@ from mancala_env._util.command_line import needing
 from mancala_env.envs.aec import MancalaAEC
 from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.rulesets import Ruleset
-from mancala_env.training.parameter_names import RLLIB, renamed
+from mancala_env.training.config_groups import RLLIB, renamed
 from mancala_env.training.rllib.cluster_config import RayConfig
 
 with needing("training on a cluster", "ray"):
