@@ -72,11 +72,6 @@ class SelfPlayPPO(MaskablePPO):
         self.seconds["labelling"] = 0.0
         self.rollout_buffer.store_games()
 
-    @property
-    def updates(self) -> int:
-        """Number of passes over rollouts so far."""
-        return self._n_updates
-
     def warm_up(self, env: SelfPlayEnv) -> None:
         """Compile all kernels before the clock starts; plays one step of `env`."""
         rows_to_learn(env.ruleset, env.games)

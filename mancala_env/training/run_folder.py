@@ -174,8 +174,9 @@ class RunFolder:
         """
         packed = BytesIO()
         model.save(packed)
-        progress = ProgressMade(seconds, model.updates).to_json().encode()
-        return self.write_checkpoint(config, model.num_timesteps, {PROGRESS_MEMBER: progress}, name, packed)
+        progress = ProgressMade(seconds, model._n_updates)._asdict()
+        members = {PROGRESS_MEMBER: json.dumps(progress).encode()}
+        return self.write_checkpoint(config, model.num_timesteps, members, name, packed)
 
     def write_checkpoint(
         self,

@@ -6,10 +6,10 @@ configuration. A checkpoint also has pickled members for ``MaskablePPO.load``, w
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -25,16 +25,11 @@ _STATE = {"step", "exp_avg", "exp_avg_sq"}
 _MOST_BYTES = 1 << 30
 
 
-@dataclass(frozen=True)
-class ProgressMade:
+class ProgressMade(NamedTuple):
     """Progress of a run: seconds of training and number of passes over rollouts."""
 
     seconds: float
     updates: int
-
-    def to_json(self) -> str:
-        """Return the progress as JSON text."""
-        return json.dumps(asdict(self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +50,7 @@ class Learned:
         return {
             WEIGHTS_MEMBER: _packed(self.weights),
             OPTIMIZER_MEMBER: _packed(optimizer),
-            PROGRESS_MEMBER: self.progress.to_json().encode(),
+            PROGRESS_MEMBER: json.dumps(self.progress._asdict()).encode(),
         }
 
     def put_into(self, policy: nn.Module, optimizer: torch.optim.Optimizer) -> None:
