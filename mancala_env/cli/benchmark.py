@@ -30,13 +30,8 @@ def add_arguments(parser: Parser) -> None:
     add("--folder", default="runs/benchmark", help="folder for the results and the learners' files")
     ruleset = f"rulesets, each a {RULESET}; {DEFAULT_RULESET} by default"
     add("--rulesets", "--ruleset", nargs="+", default=[DEFAULT_RULESET], help=ruleset)
-    add(
-        "--tasks",
-        nargs="+",
-        default=["afterstates"],
-        help="what learners observe: board, afterstates (the default) or anything; an entry runs on the "
-        "tasks it declares",
-    )
+    task = "what learners observe: board, afterstates (the default) or anything; an entry runs on the tasks "
+    add("--tasks", nargs="+", default=["afterstates"], help=f"{task}it declares")
     kinds = "observation kinds to compare, such as board replies; each entry runs once with each"
     add("--observations", nargs="+", default=[], help=kinds)
     add("--steps", nargs="+", type=int, default=[], help="budgets in environment steps")

@@ -23,13 +23,8 @@ def add_arguments(parser: Parser) -> None:
     run = 'folder of a run, or a quoted pattern such as "runs/a-seed-*", whose runs form a group'
     add("runs", nargs="+", metavar="RUN", help=run)
     add("--checkpoints", type=int, default=6, help="maximum number of checkpoints per run to measure")
-    add(
-        "--games",
-        type=int,
-        default=0,
-        help="number of games of each run's last checkpoint against each anchor of the ladder, for a rating; "
-        "even; 0 for no ratings",
-    )
+    games = "number of games of each run's last checkpoint against each anchor of the ladder, for a rating; "
+    add("--games", type=int, default=0, help=f"{games}even; 0 for no ratings")
     add("--results", metavar="FILE", help="file of finished games, to resume from and to append to")
     add_outputs(parser, "report", "json", "csv")
 

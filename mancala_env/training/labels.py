@@ -74,13 +74,10 @@ class Replay:
         """
         self._most, self._search_share = most, search_share
         self._draw = np.random.default_rng(seed)
-        self.examples = Searched(
-            np.empty((most, NUM_COLUMNS), np.uint64),
-            observer.empty(most),
-            np.empty((most, observer.num_actions), np.bool_),
-            np.empty((most, observer.num_actions), np.float32),
-            np.empty(most, np.float32),
-        )
+        games, actions = np.empty((most, NUM_COLUMNS), np.uint64), (most, observer.num_actions)
+        is_legal, targets = np.empty(actions, np.bool_), np.empty(actions, np.float32)
+        values = np.empty(most, np.float32)
+        self.examples = Searched(games, observer.empty(most), is_legal, targets, values)
         self._added = 0
         self.forget_running_games()
 
@@ -150,19 +147,13 @@ class SearchLabels:
         chosen = self._rng.choice(candidates, math.ceil(settings.share * len(candidates)), replace=False)
         steps, rows = np.divmod(np.sort(chosen), rollout.n_envs)
         assert rollout.games is not None
-        values = self._search(rollout.games[steps, rows])
-        self.replay.add(
-            Searched(
-                rollout.games[steps, rows],
-                rollout.observations[steps, rows],
-                np.isfinite(values),
-                boltzmann_targets(values, settings.temperature),
-                reward_of(values.max(axis=1), 0.0, config.game),
-            ),
-            steps,
-            rows,
-            ends_of(rollout.rewards, rollout.dones, rollout.players[:-1]),
-        )
+        games, observations = rollout.games[steps, rows], rollout.observations[steps, rows]
+        values = self._search(games)
+        targets = boltzmann_targets(values, settings.temperature)
+        worth = reward_of(values.max(axis=1), 0.0, config.game)
+        searched = Searched(games, observations, np.isfinite(values), targets, worth)
+        ends = ends_of(rollout.rewards, rollout.dones, rollout.players[:-1])
+        self.replay.add(searched, steps, rows, ends)
         logger.record("expert/positions", len(self.replay))
         if len(values):
             played = agreement(values, rollout.actions[steps, rows, 0].astype(np.int64))

@@ -191,14 +191,10 @@ class SelfPlayPPO(MaskablePPO):
         policy_loss = -torch.min(advantages * ratio, advantages * ratio.clamp(1 - clip, 1 + clip)).mean()
         value_loss = nn.functional.mse_loss(minibatch.returns, values)
         entropy_loss = -entropies.mean()
-        return PPOLosses(
-            policy_gradient_loss=policy_loss,
-            value_loss=value_loss,
-            entropy_loss=entropy_loss,
-            clip_fraction=((ratio - 1).abs() > clip).float().mean(),
-            approx_kl=((ratio - 1) - log_ratio).mean(),
-            loss=policy_loss + self.ent_coef * entropy_loss + self.vf_coef * value_loss,
-        )
+        clip_fraction = ((ratio - 1).abs() > clip).float().mean()
+        approx_kl = ((ratio - 1) - log_ratio).mean()
+        loss = policy_loss + self.ent_coef * entropy_loss + self.vf_coef * value_loss
+        return PPOLosses(policy_loss, value_loss, entropy_loss, clip_fraction, approx_kl, loss)
 
     def _log_means(self, section: str, names: tuple[str, ...], figures: list[Any]) -> None:
         for name, values in zip(names, zip(*figures, strict=True), strict=False):

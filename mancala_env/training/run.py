@@ -310,10 +310,9 @@ def save_on_error(run: TrainingRun) -> Iterator[None]:
     try:
         yield
     except NotFinite as error:
-        raise TrainingDiverged(
-            f"after {run.model.num_timesteps:,} environment steps {error}; the last good checkpoint is "
-            f"{run.last_checkpoint or 'none'}; try a lower ppo.learning_rate"
-        ) from error
+        last = f"the last good checkpoint is {run.last_checkpoint or 'none'}"
+        steps, hint = f"{run.model.num_timesteps:,} environment steps", "try a lower ppo.learning_rate"
+        raise TrainingDiverged(f"after {steps} {error}; {last}; {hint}") from error
     except Exception:
         with suppress(RunFolderError, NotFinite):
             check_weights(run)
@@ -358,7 +357,3 @@ def main(arguments: list[str] | None = None, program: str = "mancala train") -> 
         say(console, f"Ended early by {stopped_by}; resume with {program} --resume {folder.path}")
     report(config, folder, checkpoint, console)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -153,17 +153,15 @@ class RunFolder:
         path = self.path / "run.json"
         with reading(path):
             starts = list(json.loads(path.read_text())) if path.exists() else []
-        starts.append(
-            {
-                "time": datetime.now(UTC).isoformat(timespec="seconds"),
-                "command": sys.argv,
-                "versions": versions(),
-                "git": git_revision(),
-                "python": platform.python_version(),
-                "machine": f"{platform.platform()}, {os.cpu_count()} cores",
-            }
-        )
-        self.write("run.json", json.dumps(starts, indent=2))
+        start = {
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            "command": sys.argv,
+            "versions": versions(),
+            "git": git_revision(),
+            "python": platform.python_version(),
+            "machine": f"{platform.platform()}, {os.cpu_count()} cores",
+        }
+        self.write("run.json", json.dumps([*starts, start], indent=2))
 
     def save(
         self, model: SelfPlayPPO, config: TrainConfig, seconds: float = 0.0, name: str | None = None

@@ -20,7 +20,6 @@ round.
 Symbols: N positions, G generations.
 """
 
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
 from functools import partial
@@ -228,7 +227,3 @@ def main(arguments: list[str] | None = None, program: str = "mancala grow-value"
     grow_file(ruleset, out, settings, say)
     say(f"Written: {out}; play it as value+minimax:6:{out} or value+mcts:1000:{out}")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

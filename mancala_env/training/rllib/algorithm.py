@@ -36,12 +36,9 @@ class SelfPlayModule(TorchRLModule, ValueFunctionAPI):
 
     def setup(self) -> None:
         """Build the network."""
-        plain = self.model_config
-        self.network = build_network(
-            Ruleset(**plain["ruleset"]),
-            int(self.action_space.n),  # type: ignore[union-attr]
-            NetworkConfig(**plain["network"]),
-        )
+        plain, num_actions = self.model_config, int(self.action_space.n)  # type: ignore[union-attr]
+        network = NetworkConfig(**plain["network"])
+        self.network = build_network(Ruleset(**plain["ruleset"]), num_actions, network)
 
     def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Any]:
         seen = batch[Columns.OBS]
