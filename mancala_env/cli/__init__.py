@@ -32,7 +32,7 @@ from mancala_env.version import __version__
 class _Program(NamedTuple):
     """A command whose `main` and `make_parser` are in other packages, and need the extra "train"."""
 
-    HELP: str
+    meaning: str
     feature: str
     module: str
     parser_module: str
@@ -43,12 +43,22 @@ class _Program(NamedTuple):
             return importlib.import_module(f"mancala_env.{module}")
 
 
-_MODULES = (
-    "evaluate exploit compare solve prove verify speed benchmark show replay play rulesets serve warmup"
-)
 _GROWTH, _EXPORT = "training.value_growth", "networks.export"
-_COMMANDS: dict[str, Any] = {
-    **{name: importlib.import_module(f"mancala_env.cli.{name}") for name in _MODULES.split()},
+_COMMANDS: dict[str, str | _Program] = {
+    "evaluate": "rate agents and measure their regret",
+    "exploit": "find the best reply to an agent, and how much it wins",
+    "compare": "compare training runs, with means over their seeds",
+    "solve": "find the exact value of a position",
+    "prove": "find an exact value and write a proof file of it",
+    "verify": "check proof files of exact values",
+    "speed": "measure the engine's speed on this machine",
+    "benchmark": "compare learning algorithms",
+    "show": "draw a position, a turn or a recorded game; describe a checkpoint",
+    "replay": "check and print recorded games",
+    "play": "play in the terminal",
+    "rulesets": "list the rulesets",
+    "serve": "play and study in a browser",
+    "warmup": "compile the kernels once, so that later programs start at once",
     "train": _Program("train an agent by self-play", "training", "training.run", "training.config"),
     "grow-value": _Program(
         "train a value network for search from scratch", "growing a value network", _GROWTH, _GROWTH
@@ -70,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if command is not None:
         options = parser_of(name).parse_args(words[1:])
         check_outputs(options)
-        return command.run(options)
+        return _module(name).run(options)
     if not name.startswith("-"):
         hint = did_you_mean(name, _COMMANDS)
         refuse(PROGRAM, f"unknown command {name!r}{hint}; commands: {', '.join(_COMMANDS)}")
@@ -80,7 +90,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def commands() -> dict[str, str]:
     """Return the commands, with a phrase about each."""
-    return {name: command.HELP for name, command in _COMMANDS.items()}
+    return {name: one if isinstance(one, str) else one.meaning for name, one in _COMMANDS.items()}
+
+
+def _module(name: str) -> Any:
+    """Import the module of a command; other commands may need packages that take long to load."""
+    return importlib.import_module(f"mancala_env.cli.{name}")
 
 
 def parser_of(name: str) -> Parser:
@@ -88,8 +103,8 @@ def parser_of(name: str) -> Parser:
     command = _COMMANDS[name]
     if isinstance(command, _Program):
         return command.load(command.parser_module).make_parser(f"{PROGRAM} {name}")
-    parser = Parser(prog=f"{PROGRAM} {name}", program=PROGRAM, description=command.DESCRIPTION)
-    command.add_arguments(parser)
+    parser = Parser(prog=f"{PROGRAM} {name}", program=PROGRAM, description=_module(name).DESCRIPTION)
+    _module(name).add_arguments(parser)
     return parser
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from mancala_env.benchmark.runner import BenchmarkPlan
     from mancala_env.benchmark.summary import BenchmarkSummary
 
-HELP = "compare learning algorithms"
 DESCRIPTION = (
     "Compare learning algorithms by mean regret and rating at equal budgets (docs/guides/benchmark.md). "
     "Without entries, print the results so far. The same command resumes after an interruption."

@@ -10,7 +10,6 @@ from mancala_env.cli.tables import print_notes, print_table, prints_tables, put_
 if TYPE_CHECKING:
     from mancala_env.benchmark.run_comparison import RunComparison
 
-HELP = "compare training runs, with means over their seeds"
 DESCRIPTION = (
     "Compare training runs. Runs that differ only in their seeds form a group. Each group gets the means of "
     "its results, with 95 % intervals over seeds, and learning curves. See docs/guides/compare.md."

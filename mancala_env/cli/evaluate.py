@@ -5,19 +5,19 @@ from collections.abc import Sequence
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mancala_env._util.command_line import Interrupted, Parser, say, whole_number_or
 from mancala_env.agents import Spec
 from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_common, add_outputs
 from mancala_env.cli.progress import stages
 from mancala_env.cli.tables import print_notes, print_table, prints_tables, put_result
+from mancala_env.evaluation import report
+from mancala_env.evaluation.agent_evaluation import Evaluation, evaluate
+from mancala_env.evaluation.match_options import EvaluationOptions
+from mancala_env.evaluation.prepared import prepare
 from mancala_env.rulesets import Ruleset, lookup
 
-if TYPE_CHECKING:
-    from mancala_env.evaluation.agent_evaluation import Evaluation
-
-HELP = "rate agents and measure their regret"
 DESCRIPTION = (
     "Rate agents on the scale of the stored ladder, and measure their regret: the seeds that a move loses "
     "compared with perfect play. docs/guides/evaluate.md explains the numbers."
@@ -68,10 +68,6 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
-    from mancala_env.evaluation.agent_evaluation import evaluate
-    from mancala_env.evaluation.match_options import EvaluationOptions
-    from mancala_env.evaluation.prepared import prepare
-
     specs = [Spec.parse(spec) for spec in options.specs]
     ruleset = ruleset_of(specs) if options.ruleset is None else options.ruleset
     if options.ladder is None:
@@ -110,10 +106,9 @@ def run(options: Any) -> int:
     return 0
 
 
-def _print_and_write(evaluation: "Evaluation", options: Any) -> None:
-    from mancala_env.evaluation.report import write_report
-
-    put_result(evaluation, options, lambda: _print_evaluation(evaluation), write_report=write_report)
+def _print_and_write(evaluation: Evaluation, options: Any) -> None:
+    show, write_report = partial(_print_evaluation, evaluation), report.write_report
+    put_result(evaluation, options, show, write_report=write_report)
 
 
 def ruleset_of(specs: Sequence[Spec]) -> Ruleset | str:
@@ -121,9 +116,7 @@ def ruleset_of(specs: Sequence[Spec]) -> Ruleset | str:
     return next((found for spec in specs if (found := spec.ruleset) is not None), DEFAULT_RULESET)
 
 
-def _print_evaluation(evaluation: "Evaluation") -> None:
-    from mancala_env.evaluation import report
-
+def _print_evaluation(evaluation: Evaluation) -> None:
     if evaluation.ratings is not None:
         head, rows = report.ratings_table(evaluation.ratings)
         rows = [[">" * (row[0] in evaluation.agents), *row] for row in rows]

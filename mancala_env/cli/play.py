@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mancala_env._util.command_line import Interrupted, Parser, needing, whole_number_or
 from mancala_env._util.stop_signals import STOP_SIGNALS, Terminated, handled, is_ignored, undisturbed
@@ -12,11 +12,9 @@ from mancala_env.cli.options import DEFAULT_RULESET, RULESET, position_of
 from mancala_env.errors import InvalidArgument, MancalaError
 from mancala_env.games.position import Position
 from mancala_env.games.records import check_appendable
+from mancala_env.terminal.game import InteractiveGame
+from mancala_env.terminal.plain import PlainPlay
 
-if TYPE_CHECKING:
-    from mancala_env.terminal.game import InteractiveGame
-
-HELP = "play in the terminal"
 DESCRIPTION = (
     "Play against an agent or a person, or watch two agents. "
     "docs/guides/terminal.md has the keys and commands."
@@ -48,8 +46,6 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
-    from mancala_env.terminal.game import InteractiveGame
-
     for name in ("values_seconds", "seed_seconds"):
         value = getattr(options, name)
         if not 0 <= value <= 3600 or (name == "values_seconds" and value == 0):
@@ -72,11 +68,9 @@ def run(options: Any) -> int:
             _keep(game, options.record)
 
 
-def _play(game: "InteractiveGame", options: Any) -> int:
+def _play(game: InteractiveGame, options: Any) -> int:
     can_move_cursor = os.environ.get("TERM", "") not in ("dumb", "")
     if options.plain or not (sys.stdin.isatty() and sys.stdout.isatty() and can_move_cursor):
-        from mancala_env.terminal.plain import PlainPlay
-
         PlainPlay(game, iter(sys.stdin.readline, ""), sys.stdout, options.values_seconds).run()
         return 0
     with needing("the board in the terminal (not --plain)", "play"):
@@ -97,7 +91,7 @@ def _play(game: "InteractiveGame", options: Any) -> int:
     return app.return_code or 0
 
 
-def _keep(game: "InteractiveGame", path: str) -> None:
+def _keep(game: InteractiveGame, path: str) -> None:
     """Append the game to a file; if that fails, print it, so that it is not lost."""
     with undisturbed():
         try:

@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mancala_env._util.command_line import Interrupted, Parser, check_out
 from mancala_env.cli.options import add_common, add_position, position_given
@@ -11,12 +11,9 @@ from mancala_env.cli.tables import print_json
 from mancala_env.engine.state import PLAYERS
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import Position
+from mancala_env.solver.certificate import InvalidProof, Proof, verify
+from mancala_env.solver.certificate_search import ProofPlan, ProofProgress, prove
 
-if TYPE_CHECKING:
-    from mancala_env.solver.certificate import Proof
-    from mancala_env.solver.certificate_search import ProofProgress
-
-HELP = "find an exact value and write a proof file of it"
 DESCRIPTION = (
     "Find the exact value of a position, and write a proof file that mancala verify and two independent "
     "programs check. After Ctrl-C the same command resumes the unfinished proof, but not the search for its "
@@ -41,9 +38,6 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
-    from mancala_env.solver.certificate import Proof
-    from mancala_env.solver.certificate_search import ProofPlan
-
     position = position_given(options)
     plan = ProofPlan(options.leaf, options.cap, options.seeds, options.trial)
     out = Path(f"{position.ruleset.name}.proof" if options.out is None else options.out)
@@ -75,10 +69,8 @@ def _position_after(position: Position, action: int) -> Position:
     return after
 
 
-def _finished(position: Position, file: Path) -> "Proof | None":
+def _finished(position: Position, file: Path) -> Proof | None:
     """Return the proof of a file if it is a valid proof of the value of a position."""
-    from mancala_env.solver.certificate import InvalidProof, Proof, verify
-
     if file.exists() and (content := file.read_bytes()):
         proof = Proof.from_bytes(content)
         if proof.bounds[0] == proof.bounds[1] and Proof(position, proof.claims).to_bytes() == content:
@@ -87,10 +79,8 @@ def _finished(position: Position, file: Path) -> "Proof | None":
     return None
 
 
-def _prove(position: Position, plan: Any, file: Path, options: Any) -> "Proof":
+def _prove(position: Position, plan: Any, file: Path, options: Any) -> Proof:
     """Write a proof file, and return the proof."""
-    from mancala_env.solver.certificate_search import prove
-
     checkpoint = file.with_name(f".{file.name}.part")
     try:
         with lines(quiet=options.json) as show:
@@ -109,7 +99,7 @@ def _prove(position: Position, plan: Any, file: Path, options: Any) -> "Proof":
     return proof
 
 
-def _line(now: "ProofProgress") -> str:
+def _line(now: ProofProgress) -> str:
     if now.least is None:
         return f"searching the value: {now.nodes:,} nodes"
     claim = f"{PLAYERS[now.player]} gets at least {now.least}"

@@ -13,7 +13,6 @@ from mancala_env.engine.state import PLAYERS
 from mancala_env.errors import printable
 from mancala_env.games.records import GameRecord, InvalidRecord, Step, read_games
 
-HELP = "check and print recorded games"
 DESCRIPTION = (
     "Check the games of a file by replaying them, and list them. A single game is printed turn by turn. "
     "The command reports an illegal turn or a wrong result in one line."

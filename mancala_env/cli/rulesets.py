@@ -9,7 +9,6 @@ from mancala_env._util.tabular import TableRows
 from mancala_env.cli.options import RULESET, add_outputs
 from mancala_env.cli.tables import print_table, put_result
 
-HELP = "list the rulesets"
 DESCRIPTION = "List rulesets with their rule options and sources."
 
 

@@ -16,7 +16,6 @@ from mancala_env.games.position import Position
 from mancala_env.rulesets import lookup
 from mancala_env.web.address import page_address
 
-HELP = "play and study in a browser"
 DESCRIPTION = (
     "Serve the page for playing and studying in a browser. The server adds trained checkpoints, agents in "
     "Python, and a solver with gigabytes of memory. Only this machine can connect, unless you set --host."

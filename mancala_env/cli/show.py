@@ -20,7 +20,6 @@ from mancala_env.games import pictures
 from mancala_env.games.position import Position
 from mancala_env.games.records import InvalidRecord, read_games
 
-HELP = "draw a position, a turn or a recorded game; describe a checkpoint"
 DESCRIPTION = (
     "Draw a position, a turn or a recorded game, as text or as a picture file. Or describe a checkpoint or "
     "an agent. With --csv, write the metrics of a training run."

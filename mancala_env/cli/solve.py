@@ -1,6 +1,6 @@
 """`mancala solve`: find the exact value of a position and of every legal turn."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mancala_env._util.command_line import Interrupted, Parser
 from mancala_env._util.tabular import TableRows
@@ -10,11 +10,8 @@ from mancala_env.cli.tables import print_table, prints_tables, put_result
 from mancala_env.engine.state import PLAYERS
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import Position
+from mancala_env.solver import Progress, Solution, solve
 
-if TYPE_CHECKING:
-    from mancala_env.solver import Progress, Solution
-
-HELP = "find the exact value of a position"
 DESCRIPTION = "Find the exact value of a position and of every legal turn."
 _COLUMNS = {
     "action": "Action, from 0",
@@ -36,20 +33,18 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
-    from mancala_env import solver
-
     position = position_given(options)
     known, most = "", 2 * position.ruleset.total_seeds
     try:
         with lines(quiet=not prints_tables(options), total=most) as show:
 
-            def remember(progress: "Progress") -> None:
+            def remember(progress: Progress) -> None:
                 nonlocal known
                 bounds = f"{progress.lower:+d} to {progress.upper:+d}"
                 known, done = f"the value is {bounds}", most - min(most, progress.upper - progress.lower)
                 show(f"value {bounds}, {progress.nodes:,} nodes", progress.seconds, done)
 
-            solution = solver.solve(
+            solution = solve(
                 position,
                 memory_mb=options.memory_mb,
                 time_limit=options.time_limit,
@@ -64,7 +59,7 @@ def run(options: Any) -> int:
     return 0
 
 
-def _solution_as_dict(position: Position, solution: "Solution") -> dict[str, Any]:
+def _solution_as_dict(position: Position, solution: Solution) -> dict[str, Any]:
     return {
         "position": position.to_text(),
         "is_exact": solution.is_exact,
@@ -81,7 +76,7 @@ def _solution_as_dict(position: Position, solution: "Solution") -> dict[str, Any
     }
 
 
-def _print_solution(position: Position, solution: "Solution") -> None:
+def _print_solution(position: Position, solution: Solution) -> None:
     print(position)
     who = PLAYERS[position.player]
     if solution.lower == solution.upper:

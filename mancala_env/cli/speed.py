@@ -6,8 +6,8 @@ from mancala_env._util.command_line import Parser
 from mancala_env._util.tabular import TableRows
 from mancala_env.cli.options import DEFAULT_RULESET, RULESET, add_common, add_outputs
 from mancala_env.cli.tables import print_table, put_result
+from mancala_env.games.speed import measure
 
-HELP = "measure the engine's speed on this machine"
 DESCRIPTION = (
     "Measure the engine's speed on this machine, in turns per second. In a checkout, `make bench` measures "
     "more."
@@ -24,8 +24,6 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
-    from mancala_env.games.speed import measure
-
     rows = measure(options.ruleset, seconds=options.seconds, num_threads=options.num_threads)
     columns = {"name": "What was measured", "value": "Median of the values", "unit": "Unit of the value"}
     shown = [[row.name, f"{row.value:,.0f}", row.unit] for row in rows]

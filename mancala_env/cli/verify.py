@@ -7,8 +7,8 @@ from mancala_env.cli.options import add_outputs
 from mancala_env.cli.tables import print_json
 from mancala_env.engine.state import PLAYERS
 from mancala_env.errors import printable
+from mancala_env.solver.certificate import InvalidProof, Proof, verify
 
-HELP = "check proof files of exact values"
 DESCRIPTION = (
     "Check proof files of exact values, one line for each. docs/reference/proofs.md has the format. The exit "
     "status is 1 if a file is invalid."
@@ -36,8 +36,6 @@ def run(options: Any) -> int:
 
 def _result(file: str, memory_mb: float) -> dict[str, Any]:
     """Return the result of a file as plain data."""
-    from mancala_env.solver.certificate import InvalidProof, Proof, verify
-
     try:
         proof = Proof.read(file)
         found = verify(proof, memory_mb=memory_mb)
