@@ -182,16 +182,13 @@ def _show_record(path: str, options: Any) -> None:
 
 def position_as_dict(position: Position) -> dict[str, Any]:
     """Return a position as plain data for JSON."""
+    arrays = {name: getattr(position, name).tolist() for name in ("seeds", "owner", "territory")}
     return {
         "position": position.to_text(),
         "ruleset": position.ruleset.name,
-        "seeds": position.seeds.tolist(),
-        "owner": position.owner.tolist(),
-        "territory": position.territory.tolist(),
+        **arrays,
         "stores": list(position.stores),
-        "player": position.player,
-        "round": position.round,
-        "end": position.end,
+        **{name: getattr(position, name) for name in ("player", "round", "end")},
         "counts": list(position.counts),
         "legal_actions": list(position.legal_actions),
     }

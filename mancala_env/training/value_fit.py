@@ -131,10 +131,9 @@ class ValueNetwork(nn.Module):
 
 
 def fit(ruleset: Ruleset, games: np.ndarray, values: np.ndarray, seed: int) -> ValueWeights:
-    """Fit a value network to games, uint64 `[N, NUM_COLUMNS]`.
+    """Fit a value network to games, uint64 `[N, NUM_COLUMNS]`, and targets in seeds for the players to move.
 
-    `values` `[N]` are the targets in seeds for the players to move. The seed determines the initial weights
-    and the order of the positions.
+    `values` `[N]` are the targets. The seed determines the initial weights and the order of the positions.
     """
     draw = torch.Generator("cpu").manual_seed(seed)
     codes = torch.from_numpy(codes_of(ruleset, games))
