@@ -202,13 +202,8 @@ _children = _Children()
 
 
 def _read_seconds() -> float:
-    """Return the processor seconds of children that were waited for, and of running descendants."""
+    """Return the processor seconds of ended children, and of running descendants with their ended ones."""
     ended = os.times()
-    return ended.children_user + ended.children_system + _seconds_of_descendants()
-
-
-def _seconds_of_descendants() -> float:
-    """Return the processor seconds of running descendants and of their children that have ended."""
     parents: dict[int, int] = {}
     ticks: dict[int, int] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -223,4 +218,5 @@ def _seconds_of_descendants() -> float:
     while more := {number for number, parent in parents.items() if parent in ours and number not in ours}:
         ours |= more
         found += sum(ticks[number] for number in more)
-    return found / os.sysconf("SC_CLK_TCK") if found else 0.0
+    running = found / os.sysconf("SC_CLK_TCK") if found else 0.0
+    return ended.children_user + ended.children_system + running

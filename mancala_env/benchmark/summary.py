@@ -328,7 +328,7 @@ def baseline_cells(row: Row) -> list[str]:
 def plot_curves(
     outcome: BenchmarkSummary, contest: Contest, what: str, axes: "Axes | None" = None
 ) -> "Figure":
-    """Plot the learning curves of a contest on one ruleset: "regret" or "elo"; without `axes` as a figure."""
+    """Plot the learning curves of a contest on one ruleset, "regret" or "elo"; None makes a new figure."""
     axes = axes if axes is not None else plots.new_axes(_WIDTH, _HEIGHT)
     for number, entry in enumerate(outcome.entries()):
         if curve := outcome.curve(contest, entry):

@@ -60,7 +60,6 @@ def put_result(
     `table` is for `--csv`; None for the result itself. `write_report` writes the result to a report file.
     """
     rows: Tabular = result if table is None else table
-    written: dict[str, str] = {}
     if options.json:
         print_json(result.as_dict() if as_json is None else as_json)
     elif prints_tables(options):
@@ -71,13 +70,12 @@ def put_result(
         text = io.StringIO()
         rows.write_csv(text)
         write_whole(options.csv, text.getvalue())
-        written["table"] = options.csv
+        if prints_tables(options):
+            print(f"table: {options.csv}")
     if write_report is not None and options.report is not None:  # last, because writing can fail
         write_report(result, options.report)
-        written["report"] = options.report
-    if prints_tables(options):
-        for kind, file in written.items():
-            print(f"{kind}: {file}")
+        if prints_tables(options):
+            print(f"report: {options.report}")
 
 
 def width() -> int:

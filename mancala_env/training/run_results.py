@@ -185,7 +185,7 @@ def folder_of(path: str | Path) -> Path:
 
 
 def read_run(path: str | Path) -> RunResults:
-    """Read the folder of a run, or raise RunFolderError if it is none, or lacks an intact checkpoint."""
+    """Read the folder of a run; raise RunFolderError for another folder, or without an intact checkpoint."""
     path = Path(path)
     if not (path / CONFIG_FILE).is_file():
         has_runs = path.is_dir() and any(path.glob(f"*/{CONFIG_FILE}"))
