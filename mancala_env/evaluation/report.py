@@ -38,8 +38,10 @@ def check_report_path(path: str | Path) -> Path:
     path = Path(path)
     if path.suffix.lower() not in (".html", ".png"):
         raise InvalidMatch(f"the name of a report must end in .html or .png, not {path.name!r}")
-    if path.is_dir() or not path.parent.is_dir():
-        raise InvalidMatch(f"no report {path.name!r} can be written to the folder {str(path.parent)!r}")
+    if path.is_dir():
+        raise InvalidMatch(f"a report cannot be written to {str(path)!r}, which is a folder")
+    if not path.parent.is_dir():
+        raise InvalidMatch(f"a report {path.name!r} cannot be written: no folder {str(path.parent)!r}")
     try:
         check_can_be_written(path)
     except OSError as error:
