@@ -33,7 +33,7 @@ def show_agent(
     bounds = bundled.get(spec.identity) if bundled and spec is not None and not spec.runs_code else None
     network = None if spec is None else spec.checkpoint or spec.network
     if as_json:
-        described = {"spec": text, "form": form, "meaning": meaning}
+        described: dict[str, Any] = {"spec": text, "form": form, "meaning": meaning}
         if network is not None:
             described |= {"file": network, "network": _as_dict(network)}
         if bundled:

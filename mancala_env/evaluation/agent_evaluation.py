@@ -205,9 +205,8 @@ def evaluate(
     opening_set, turns = openings_to_evaluate(chosen.opening_set, ruleset, chosen.opening_turns)
     names, seed = tuple(one.name for one in entrants), whole("seed", chosen.seed, 0)
     bundled = stored_exploitability(ruleset)
-    known = {one.name: bundled[one.identity] for one in entrants if one.identity in bundled}
-    if fixed is not None:
-        known |= {anchor: bundled[anchor] for anchor in stored.anchors if anchor in bundled}
+    known = {anchor: bundled[anchor] for anchor in (fixed.names if fixed else ()) if anchor in bundled}
+    known |= {one.name: bundled[one.identity] for one in entrants if one.identity in bundled}
     found = Evaluation(ruleset.name, names, [], None, [], notes, [], opening_set, turns, chosen.rounds, seed)
     found = replace(found, exploitability=known)
     tell, record_errors = chosen.measured or ignored, list[OSError]()
