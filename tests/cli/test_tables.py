@@ -29,7 +29,7 @@ def test_the_tables_of_evaluate_fit(terminal, capsys):
     assert "Difference of regret over the same positions, seeds per move\n" in said
     for row in (
         r" > +value\+minimax:2 +\d+ +\d+ to \d+ +16 +not measured *",  # two agents and two anchors
-        rf" minimax:4 .* {number} *",
+        rf"    minimax:4 .* {number} *",
         rf" value\+minimax:2 +value\+minimax:1 +\d/\d/\d +{number} +{number} to {number} +{signed} *",
         rf" value\+minimax:2 +all +300 +{number} +{number} to {number} +\d+ % *",
         rf" value\+minimax:2 +value\+minimax:1 +{signed} +{signed} to {signed} +\d+/\d+/300 *",
