@@ -59,7 +59,7 @@ def policy_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
         matches=_matches(path, identity, games, few, seed),
         rating=rating(f"trained:{path}", ruleset, few, seed),
         regret=regrets([("minimax:6", f"trained:{path}")], ruleset, seed),
-        exploitability=exploitabilities(f"trained:{path}", ruleset),
+        exploitability=exploitabilities([f"trained:{path}"], ruleset),
         limits=_LIMITS,
         command=f"python -m tools.make_policy_cards CHECKPOINT --games {games} --seed {seed}",
         seed=seed,

@@ -31,7 +31,7 @@ EXPLOITABILITY = (
 """First line of the paragraph of :func:`exploitabilities`."""
 # Opponents are the same searches without a value network, of equal depth and of equal time per position.
 _DEPTHS, _TIME = (4, 6), "0.002s"
-_EXPLOITED, _RATED = "value+minimax:4", "value+minimax:6"
+_RATED = "value+minimax:6"
 _REGRET_DEPTHS = (4, 6)
 _LIMITS = """\
 - It evaluates positions of single rounds. In later rounds of a Gabata match, where territory has changed
@@ -65,7 +65,7 @@ def value_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
         matches=_matches(path, ruleset, games, few, seed),
         rating=rating(f"{_RATED}:{path}", ruleset, few, seed),
         regret=regrets(_compared(path), ruleset, seed),
-        exploitability=exploitabilities(f"{_EXPLOITED}:{path}", ruleset),
+        exploitability=exploitabilities([f"value+minimax:{n}:{path}" for n in _REGRET_DEPTHS], ruleset),
         limits=_LIMITS,
         command=f"python -m tools.make_value_cards {path.name} --games {games} --seed {seed}",
         seed=seed,
@@ -213,13 +213,12 @@ def regrets(pairs: Iterable[tuple[str, str]], ruleset: Ruleset, seed: int) -> li
     return ["Regret over the solved positions, with 95 % intervals:", "", *table(head, rows), ""]
 
 
-def exploitabilities(spec: str, ruleset: Ruleset) -> list[str]:
-    """Return the paragraph of a card with the stored exploitability of an agent and of the anchors."""
+def exploitabilities(specs: Sequence[str], ruleset: Ruleset) -> list[str]:
+    """Return the paragraph of a card with the stored exploitability of agents and of the anchors."""
     stored = stored_exploitability(ruleset)
-    specs = [spec, *(anchor for anchor in ANCHORS if anchor in stored)]
     rows = [
         [f"`{_short(one)}`", exploitability_text(stored.get(Spec.parse(one).on(ruleset).identity))]
-        for one in specs
+        for one in (*specs, *(anchor for anchor in ANCHORS if anchor in stored))
     ]
     return [EXPLOITABILITY, "", *table(["agent", "exploitability"], rows), ""]
 

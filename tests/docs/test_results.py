@@ -220,7 +220,7 @@ def test_exploitability_of_an_unknown_network_is_not_measured(tmp_path: Path) ->
     for n, expected in enumerate((measured.exploitability_of("trained", "leyla"), "not measured")):
         path = tmp_path / f"{n}.safetensors"
         path.write_bytes(content + bytes(n))
-        lines = exploitabilities(f"trained:{path}", rulesets.lookup("leyla"))
+        lines = exploitabilities([f"trained:{path}"], rulesets.lookup("leyla"))
         assert f"| `trained` | {expected} |" in lines
 
 

@@ -13,7 +13,6 @@ from mancala_env.benchmark.summary import BenchmarkSummary
 from mancala_env.evaluation import Ladder, stored_ladder
 from mancala_env.evaluation.ladder import STORED
 from mancala_env.solver import rulesets_with_positions
-from tools import make_exploitability
 from tools.markdown import table
 from tools.results.measured import (
     ROOT,
@@ -32,7 +31,7 @@ COMMAND = "python -m tools.results"
 QUICK = ("greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100", "mcts:1000")
 SLOW = ("perfect", "perfect+traps")
 NETWORKS = ("value+minimax:6", "trained")
-EXPLOITED = (*make_exploitability.AGENTS, *make_exploitability.BUNDLED.values())
+EXPLOITED = (*AGENTS[1:], *(spec for specs in BY_KIND.values() for spec in specs))  # not `random`
 _SHOWN = "layli_goobalay"  # ruleset of the benchmark's page
 _LEARNING = ROOT / "benchmarks" / "learning" / "results.jsonl"
 # Rows of the page of speeds: what is measured, its figure in the history, and the unit.
