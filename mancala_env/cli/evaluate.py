@@ -118,7 +118,7 @@ def ruleset_of(specs: Sequence[Spec]) -> Ruleset | str:
 
 def _print_evaluation(evaluation: Evaluation) -> None:
     if evaluation.ratings is not None:
-        head, rows = report.ratings_table(evaluation.ratings)
+        head, rows = report.ratings_table(evaluation.ratings, evaluation.exploitability)
         rows = [[">" * (row[0] in evaluation.agents), *row] for row in rows]
         print_table(["", *head], rows, f"Ratings, {evaluation.ruleset}, {evaluation.openings}")
         print_table(*report.matches_table(evaluation.matches), f"Matches from {evaluation.openings}")

@@ -80,7 +80,7 @@ def run(options: Any) -> int:
         ruleset = rulesets.lookup(ruleset_of([spec]) if options.ruleset is None else options.ruleset)
         if not spec.runs_code and spec.files:
             agents.make(spec, ruleset, num_threads=1)  # raises if a file of the spec is damaged
-        show_agent(text, spec.meaning, spec.on(ruleset), options.json)
+        show_agent(text, spec.meaning, spec.on(ruleset), options.json, ruleset)
     elif kind is not None:
         show_agent(text, kind, None, options.json)
     else:

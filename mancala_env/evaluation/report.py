@@ -1,6 +1,6 @@
 """Reports of evaluations: a self-contained HTML file, a PNG file of the plots, or tables of text."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -10,6 +10,7 @@ import numpy as np
 
 from mancala_env._util.files import check_can_be_written, write_whole
 from mancala_env.evaluation import plots
+from mancala_env.evaluation.exploit import exploitability_text
 from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.matches import MatchResult
 from mancala_env.evaluation.openings import InvalidMatch
@@ -144,7 +145,7 @@ def _page(evaluation: "Evaluation") -> Page:
         page.heading("Ratings")
         page.notes([evaluation.scale])
         page.plots((plots.plot_ratings(evaluation.ratings, evaluation.agents), plots.READ_RATINGS))
-        page.table(*ratings_table(evaluation.ratings), marked=evaluation.agents)
+        page.table(*ratings_table(evaluation.ratings, evaluation.exploitability), marked=evaluation.agents)
         page.heading("Matches")
         page.plots((_plot_win_rates(evaluation, evaluation.ratings), plots.READ_WIN_RATES))
         page.table(*matches_table(evaluation.matches))
@@ -156,13 +157,17 @@ def _page(evaluation: "Evaluation") -> Page:
     return page
 
 
-def ratings_table(ratings: Ratings) -> Table:
-    """Return a table of ratings, the strongest agent first."""
+def ratings_table(ratings: Ratings, exploitability: Mapping[str, tuple[float, float]] | None = None) -> Table:
+    """Return a table of ratings and, where an agent has one, of exploitability; the strongest agent first."""
     rows = []
     for i in ratings.order():
         interval = f"{ratings.low[i]:z.0f} to {ratings.high[i]:z.0f}"
         rows.append([ratings.names[i], f"{ratings.elo[i]:z.0f}", interval, str(ratings.games[i])])
-    return ["agent", f"Elo ({ratings.scale})", _INTERVAL, "games"], rows
+    head = ["agent", f"Elo ({ratings.scale})", _INTERVAL, "games"]
+    if exploitability:
+        rows = [[*row, exploitability_text(exploitability.get(row[0]))] for row in rows]
+        head.append("exploitability,\nseeds")
+    return head, rows
 
 
 def matches_table(matches: Sequence[MatchResult]) -> Table:
