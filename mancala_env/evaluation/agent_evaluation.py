@@ -153,7 +153,7 @@ class Evaluation(Tabular):
             "matches": [match.as_dict() for match in self.matches],
             "regrets": [regret.as_dict() for regret in self.regrets],
             "regret_differences": [difference.as_dict() for difference in self.regret_differences],
-            "exploitability": self.exploitability,
+            "exploitability": {name: list(bounds) for name, bounds in self.exploitability.items()},
             "notes": self.notes,
         }
 

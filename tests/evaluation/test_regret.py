@@ -316,8 +316,14 @@ def test_the_tables_of_a_report_hold_its_numbers(tmp_path):
     assert found.ratings is not None
     elo = {name: found.ratings.of(name) for name in ("greedy", "random")}
     assert ratings == [
-        ["greedy", f"{elo['greedy'][0]:.0f}", f"{elo['greedy'][1]:.0f} to {elo['greedy'][2]:.0f}", "20"],
-        ["random", "0", "0 to 0", "20"],
+        [
+            "greedy",
+            f"{elo['greedy'][0]:.0f}",
+            f"{elo['greedy'][1]:.0f} to {elo['greedy'][2]:.0f}",
+            "20",
+            "37.0",
+        ],
+        ["random", "0", "0 to 0", "20", "not measured"],
     ]
     (match,) = found.matches
     low, high = match.interval
