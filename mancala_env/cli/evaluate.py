@@ -78,9 +78,13 @@ def run(options: Any) -> int:
     """Run the command and return the exit status."""
     from mancala_env.evaluation.agent_evaluation import evaluate
     from mancala_env.evaluation.match_options import EvaluationOptions
+    from mancala_env.evaluation.matches import num_pairs
     from mancala_env.evaluation.prepared import prepare
 
     check_outputs(options)
+    num_pairs(options.games)  # before positions are solved and a ladder is rated
+    if options.own_games:
+        num_pairs(options.own_games, "own_games")
     specs = [Spec.parse(spec) for spec in options.specs]
     ruleset = ruleset_of(specs) if options.ruleset is None else options.ruleset
     if options.ladder is None:

@@ -57,8 +57,9 @@ def run(options: Any) -> int:
 
     for name in ("values_seconds", "seed_seconds"):
         value = getattr(options, name)
+        least = "above 0" if name == "values_seconds" else "of at least 0"
         if not 0 <= value <= 3600 or (name == "values_seconds" and value == 0):
-            raise InvalidArgument(f"--{name} must be a number of seconds up to 3600, not {value}")
+            raise InvalidArgument(f"--{name} must be a number of seconds {least} and up to 3600, not {value}")
     if options.record is not None:
         check_appendable(options.record)  # before the game rather than after it
     game = InteractiveGame(
