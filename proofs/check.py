@@ -241,9 +241,11 @@ def check(content):
 
 if __name__ == "__main__":
     sys.setrecursionlimit(10**6)  # a round has at most 50 turns for each seed
+    if len(sys.argv) != 2:
+        sys.exit(print("usage: python check.py FILE", file=sys.stderr) or 2)
     try:
         print(check(Path(sys.argv[1]).read_bytes()), end="")
     except InvalidProof as error:
         sys.exit(print("INVALID:", error) or 1)
-    except (IndexError, OSError) as error:
+    except OSError as error:
         sys.exit(print("usage: python check.py FILE;", error, file=sys.stderr) or 2)

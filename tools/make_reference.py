@@ -68,7 +68,7 @@ messages to standard error. `--json` and `--csv -` print data and nothing else.
 | 0 | success |
 | 1 | `mancala benchmark`: an entry failed or could not run; `mancala verify`: a file is invalid |
 | 2 | invalid input, a file that cannot be read or written, or a missing optional package |
-| 130, 143, 129 | Ctrl-C, SIGTERM, SIGHUP |
+| 130, 143, 129 | Ctrl-C, SIGTERM, SIGHUP; `mancala serve` ends with 0 after Ctrl-C |
 
 | environment variable | meaning |
 |---|---|

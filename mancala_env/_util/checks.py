@@ -1,13 +1,13 @@
 """Argument checks shared by the public API: arrays, whole numbers, choices, masks, seeds."""
 
 import reprlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 from mancala_env.errors import IllegalMove, InvalidArgument
-from mancala_env.rulesets import Ruleset, names
+from mancala_env.rulesets import Ruleset, is_ruleset_file, names
 
 # DLPack's codes of memory that the CPU can read: its own, and pinned memory of CUDA and ROCm.
 _CPU_MEMORY = (1, 3, 11)
@@ -146,4 +146,6 @@ def refuse_swapped(call: str, ruleset: Any, other: Any) -> None:
 
 
 def _is_ruleset(value: Any) -> bool:
-    return isinstance(value, Ruleset) or (isinstance(value, str) and value in names())
+    if isinstance(value, Ruleset | Mapping):
+        return True
+    return (isinstance(value, str) and value in names()) or is_ruleset_file(value)

@@ -15,6 +15,7 @@ from mancala_env.cli.tables import print_notes, print_table, prints_tables, put_
 from mancala_env.evaluation import report
 from mancala_env.evaluation.agent_evaluation import Evaluation, evaluate
 from mancala_env.evaluation.match_options import EvaluationOptions
+from mancala_env.evaluation.matches import num_pairs
 from mancala_env.evaluation.prepared import prepare
 from mancala_env.rulesets import Ruleset, lookup
 
@@ -68,6 +69,9 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
+    num_pairs(options.games)  # before positions are solved and a ladder is rated
+    if options.own_games:
+        num_pairs(options.own_games, "own_games")
     specs = [Spec.parse(spec) for spec in options.specs]
     ruleset = ruleset_of(specs) if options.ruleset is None else options.ruleset
     if options.ladder is None:

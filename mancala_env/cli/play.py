@@ -48,8 +48,9 @@ def run(options: Any) -> int:
     """Run the command and return the exit status."""
     for name in ("values_seconds", "seed_seconds"):
         value = getattr(options, name)
+        least = "above 0" if name == "values_seconds" else "of at least 0"
         if not 0 <= value <= 3600 or (name == "values_seconds" and value == 0):
-            raise InvalidArgument(f"--{name} must be a number of seconds up to 3600, not {value}")
+            raise InvalidArgument(f"--{name} must be a number of seconds {least} and up to 3600, not {value}")
     if options.record is not None:
         check_appendable(options.record)  # before the game rather than after it
     start = Position(DEFAULT_RULESET if options.ruleset is None else options.ruleset)

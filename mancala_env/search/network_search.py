@@ -174,9 +174,13 @@ def _array(name: str, found: Any) -> np.ndarray:
     if hasattr(found, "detach"):  # a torch tensor, maybe with a gradient, on a GPU, or of bfloat16
         found = found.detach().cpu().float()
     try:
-        return np.require(np.asarray(found), np.float32, ["C", "W"])
+        array = np.asarray(found)
+        if array.dtype.kind in "cSU":
+            raise TypeError(f"its numbers are {array.dtype}, not real")
+        return np.require(array, np.float32, ["C", "W"])
     except (TypeError, ValueError) as error:
-        raise InvalidArgument(f"evaluate must return an array as {name}, not {found!r}: {error}") from error
+        what = " ".join(repr(found).split())[:60]
+        raise InvalidArgument(f"evaluate must return an array as {name}, not {what}: {error}") from error
 
 
 def _games_of(ruleset: Ruleset, games: Any) -> Any:

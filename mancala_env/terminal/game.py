@@ -165,6 +165,6 @@ def saved_in_words(game: InteractiveGame, path: str) -> str:
     """Append a game to a file of game records; return a message, also if that fails."""
     try:
         game.save(path)
-    except (records.InvalidRecord, OSError) as error:
+    except (ValueError, OSError) as error:  # a folder, text of another kind, a full disk
         return f"Not saved: {error}"
     return f"Saved in {path}; show it with mancala replay {path}."

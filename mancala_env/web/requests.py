@@ -18,6 +18,13 @@ from mancala_env.rulesets import Ruleset
 _MOST_ID = 2**53
 # A kind of agent and a limit; paths of files do not match.
 _PLAIN_SPEC = re.compile(r"[a-z+]{1,20}(:[0-9.]{1,12}s?)?")
+# The fields of each `do`, besides `id` and `do`.
+_FIELDS: dict[str, tuple[str, ...]] = {
+    "about": (),
+    "choose": ("position", "dials", "agent", "checkpoint", "rounds"),
+    "analyse": ("position", "dials", "seconds"),
+    "cancel": ("of",),
+}
 _DIALS = {field.name for field in fields(Ruleset)}
 
 
@@ -63,8 +70,12 @@ def read(text: str | bytes, limits: Limits) -> dict[str, Any]:
         raise BadRequest(f"a request must be a JSON object, such as {example}, not {_short(text)}")
     request["id"] = _whole(request, "id", 0, _MOST_ID)
     do = request.get("do")
-    if do not in ("about", "choose", "analyse", "cancel"):
+    if not isinstance(do, str) or do not in _FIELDS:
         raise BadRequest(f'do must be "about", "choose", "analyse" or "cancel", not {_short(do)}')
+    known = ("id", "do", *_FIELDS[do])
+    for name in request:
+        if name not in known:
+            raise BadRequest(f"unknown field {_short(name)}; the fields of {do} are {', '.join(known)}")
     return request
 
 

@@ -120,6 +120,12 @@ def test_swapped_arguments_are_called_so(call, said):
         call(untyped)
 
 
+@pytest.mark.parametrize("rules", ["mine.yaml", {"like": "leyla", "row_width": 5}])
+def test_an_own_ruleset_in_the_wrong_place_is_named(rules):
+    with raises(InvalidArgument, "swapped", rules, "measure_regret(agent, ruleset)"):
+        evaluation.measure_regret(rules, "greedy")
+
+
 def test_options_of_other_environments_name_them():
     with raises(UnknownOption, "opponent", "gymnasium.make"):
         leyla_v0.env(opponent="greedy")  # pyright: ignore[reportCallIssue]

@@ -197,6 +197,8 @@ WRONG_NETWORKS: list[tuple[Any, list[Any]]] = [
     (lambda o, m: (np.zeros((len(m), 7)), np.zeros(len(m))), ["logits", "(3, 7)", "(3, 6)"]),
     (lambda o, m: (np.zeros(m.shape), np.zeros((len(m), 1))), ["values", "(3, 1)", "(3,)"]),
     (lambda o, m: (np.full(m.shape, np.nan), np.zeros(len(m))), ["nan", "position 0"]),
+    (lambda o, m: (np.zeros(m.shape, np.complex128), np.zeros(len(m))), ["logits", "complex128"]),
+    (lambda o, m: (np.zeros(m.shape), np.full(len(m), "0.5")), ["values", "<U3"]),
     (lambda o, m: (np.zeros(m.shape), np.array([0, 0, np.nan])), ["nan", "position 2"]),
     (lambda o, m: ("logits", np.zeros(len(m))), ["logits", "'logits'"]),
 ]

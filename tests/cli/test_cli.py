@@ -754,3 +754,17 @@ def test_errors_name_a_ruleset_of_ones_own(words, named, own, capsys):
     said = capsys.readouterr().err
     assert names(said, named), said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--games", "--own_games"])
+def test_an_odd_number_of_games_is_refused_before_a_ruleset_is_prepared(
+    option, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("MANCALA_CACHE", str(tmp_path / "cache"))
+    rules = tmp_path / "small.yaml"
+    rules.write_text("like: layli_goobalay\nrow_width: 2\nseeds_per_hole: 3\n", encoding="utf-8")
+    assert cli.main(["evaluate", "greedy", "--ruleset", str(rules), option, "3"]) == 2
+    said = capsys.readouterr().err
+    assert names(said, [option.strip("-"), "even", 3]), said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "cache").exists()

@@ -4,6 +4,7 @@ import hashlib
 import random
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import naive
@@ -234,3 +235,10 @@ def test_turns_equal_ludiis_games(checkers: Checkers, path: Path) -> None:
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name[:-9])
 def test_turns_equal_all_of_ludiis_games(checkers: Checkers, path: Path) -> None:
     replay(checkers, path, 80, rulesets.lookup(path.name[:-9]))
+
+
+def test_the_python_checker_refuses_a_second_file() -> None:
+    command = [sys.executable, str(PUBLISHED / "check.py"), str(FILES[0]), "nosuch.proof"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "usage: python check.py FILE" in ran.stderr

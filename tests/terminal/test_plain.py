@@ -61,6 +61,7 @@ def test_a_hole_may_be_written_as_people_do(words):
         ("undo", "There is no turn to take back."),
         ("save", "Name a file, for example: save games.txt"),
         ("save /nowhere/games.txt", "Not saved: "),
+        ("save .", "Not saved: games are kept in a file, such as games.txt, not in '.'"),
         ("hint", "Hint: S"),
         ("help", "A number or a turn, such as 3 or S3: sow that hole."),
         ("b", "Layli Goobalay, round 1: South to move"),
@@ -142,8 +143,8 @@ def test_a_whole_game_over_a_pipe_without_colour_is_recorded(tmp_path):
             ["--start", Position("leyla").to_text(), "--ruleset", "gabata_i"],
             ["leyla", "gabata_i"],
         ),
-        (["--values_seconds", "0"], ["--values_seconds", 3600, 0.0]),
-        (["--seed_seconds", "-1"], ["--seed_seconds", 3600, -1.0]),
+        (["--values_seconds", "0"], ["--values_seconds", "above 0", 3600, 0.0]),
+        (["--seed_seconds", "-1"], ["--seed_seconds", "at least 0", 3600, -1.0]),
         (["--record", "/nowhere/games.txt"], "/nowhere/games.txt"),
     ],
 )

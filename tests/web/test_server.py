@@ -226,6 +226,8 @@ def test_as_many_requests_as_the_limit_are_worked_on_at_once():
 BAD = [
     ({"do": "dance"}, "do must be"),
     ({"do": "choose"}, "position must be"),
+    ({"do": "choose", "position": LATE, "agent": "greedy", "roundz": 2}, "unknown field 'roundz'"),
+    ({"do": "analyse", "position": LATE, "rounds": 2}, "unknown field 'rounds'"),
     ({"do": "choose", "position": "leyla"}, "leyla"),
     ({"do": "choose", "position": "chess 1,2/3,4 0-0 S"}, "chess"),
     ({"do": "choose", "position": LATE, "agent": "minimax"}, "minimax:DEPTH"),
