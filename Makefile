@@ -7,7 +7,7 @@ INSTALL := $(PIP) install -c constraints.txt
 TEST_ENV ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check quick test bench pages soak notebooks docs site wasm proofs lint format dist matrix clean
+.PHONY: help setup run check quick test every bench pages soak notebooks docs site wasm proofs lint format dist matrix clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,7 +40,10 @@ check: setup  ## linters and, at the same time, every test that is not slow
 quick: setup  ## every test that is not slow, without the linters
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
-test: setup lint  ## linters and every test
+test: setup  ## linters and, at the same time, every test
+	$(MAKE) --jobs 2 lint every
+
+every: setup  ## every test, without the linters
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadfile
 
 bench: setup  ## measure turns, steps and frames per second and compare with other libraries

@@ -4,7 +4,7 @@
 |---|---|
 | `make_ladders`, `make_openings`, `make_match_values`, `make_positions`, `make_book` | write data files |
 | `make_fair_openings`, `make_puzzles`, `make_proofs` | write fair openings, puzzles and proof files |
-| `make_exploitability` | measures the best replies to bundled agents, for docs/results/exploitability.md |
+| `make_exploitability` | measures best replies to bundled agents, for their page, the ladder and the cards |
 | `make_text_baselines` | measures bots on the text tasks, and writes their leaderboard |
 | `make_policy_cards`, `make_value_cards` | bundle networks, and write their cards |
 | `make_default_configs` | writes the generated files of `configs/` |

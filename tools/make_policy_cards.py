@@ -18,7 +18,7 @@ from mancala_env.networks.checkpoint import Identity, as_tensors, load_network, 
 from mancala_env.rulesets import names
 from mancala_env.training.config import TrainConfig
 from mancala_env.training.reproduce import made_by
-from tools.make_value_cards import GAMES, SEED, Card, few_of, rating, regrets
+from tools.make_value_cards import GAMES, SEED, Card, exploitabilities, few_of, rating, regrets
 
 _OPPONENTS = ("greedy", "minimax:4", "minimax:6", "value+minimax:4", "mcts:1000")
 _SLOW = ("mcts:1000",)
@@ -59,6 +59,7 @@ def policy_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
         matches=_matches(path, identity, games, few, seed),
         rating=rating(f"trained:{path}", ruleset, few, seed),
         regret=regrets([("minimax:6", f"trained:{path}")], ruleset, seed),
+        exploitability=exploitabilities([f"trained:{path}"], ruleset),
         limits=_LIMITS,
         command=f"python -m tools.make_policy_cards CHECKPOINT --games {games} --seed {seed}",
         seed=seed,

@@ -18,7 +18,7 @@ from mancala_env._util.command_line import SUPPRESS, Parser, in_one_line
 from mancala_env._util.settings import Setting, flat, in_yaml, settings_of
 from mancala_env.cli import commands, parser_of
 from mancala_env.training.config import CONFIGS, TrainConfig
-from mancala_env.training.parameter_names import RLLIB, STABLE_BASELINES3
+from mancala_env.training.config_groups import RLLIB, STABLE_BASELINES3
 from mancala_env.training.rllib.cluster_config import RayConfig
 from tools.make_default_configs import generated as default_configs
 from tools.markdown import table

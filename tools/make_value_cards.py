@@ -13,9 +13,10 @@ from pathlib import Path
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import write_whole
 from mancala_env._util.tensors import SUFFIX
-from mancala_env.agents import make
+from mancala_env.agents import Spec, make
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.agent_evaluation import evaluate
+from mancala_env.evaluation.exploit import exploitability_text, stored_exploitability
 from mancala_env.evaluation.ladder import ANCHORS, NoLadder, stored_ladder
 from mancala_env.evaluation.matches import MatchResult, play_matches
 from mancala_env.evaluation.openings import openings_in_words, openings_to_evaluate
@@ -24,6 +25,10 @@ from mancala_env.networks.value_files import read_value_file
 from mancala_env.rulesets import Ruleset
 
 GAMES, SEED = 1000, 1
+EXPLOITABILITY = (
+    "Exploitability: mean lead of the best reply from the start, in seeds (docs/results/exploitability.md):"
+)
+"""First line of the paragraph of :func:`exploitabilities`."""
 # Opponents are the same searches without a value network, of equal depth and of equal time per position.
 _DEPTHS, _TIME = (4, 6), "0.002s"
 _RATED = "value+minimax:6"
@@ -60,6 +65,7 @@ def value_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
         matches=_matches(path, ruleset, games, few, seed),
         rating=rating(f"{_RATED}:{path}", ruleset, few, seed),
         regret=regrets(_compared(path), ruleset, seed),
+        exploitability=exploitabilities([f"value+minimax:{n}:{path}" for n in _REGRET_DEPTHS], ruleset),
         limits=_LIMITS,
         command=f"python -m tools.make_value_cards {path.name} --games {games} --seed {seed}",
         seed=seed,
@@ -83,6 +89,7 @@ class Card:
         matches: Results of its matches.
         rating: Paragraph of :func:`rating`.
         regret: Paragraph of :func:`regrets`.
+        exploitability: Paragraph of :func:`exploitabilities`.
         limits: Markdown list of its limits.
         command: Command that writes the card.
         seed: Random seed of openings and agents.
@@ -95,6 +102,7 @@ class Card:
     matches: Iterable[MatchResult]
     rating: list[str]
     regret: list[str]
+    exploitability: list[str]
     limits: str
     command: str
     seed: int
@@ -120,6 +128,7 @@ class Card:
             "",
             *self.rating,
             *self.regret,
+            *self.exploitability,
             "Limits:",
             "",
             self.limits,
@@ -202,6 +211,16 @@ def regrets(pairs: Iterable[tuple[str, str]], ruleset: Ruleset, seed: int) -> li
         rows[-1][-1] = f"{difference.mean:+z.2f} ({low:+z.2f} to {high:+z.2f})"
     head = ["agent", "positions", "mean regret, seeds a move", "best moves", "difference"]
     return ["Regret over the solved positions, with 95 % intervals:", "", *table(head, rows), ""]
+
+
+def exploitabilities(specs: Sequence[str], ruleset: Ruleset) -> list[str]:
+    """Return the paragraph of a card with the stored exploitability of agents and of the anchors."""
+    stored = stored_exploitability(ruleset)
+    rows = [
+        [f"`{_short(one)}`", exploitability_text(stored.get(Spec.parse(one).on(ruleset).identity))]
+        for one in (*specs, *(anchor for anchor in ANCHORS if anchor in stored))
+    ]
+    return [EXPLOITABILITY, "", *table(["agent", "exploitability"], rows), ""]
 
 
 def matches_table(matches: Iterable[MatchResult]) -> list[str]:

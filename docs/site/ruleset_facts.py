@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from mancala_env import Position, Ruleset
 from mancala_env.evaluation import Ladder, NoLadder, stored_ladder
-from tools.results.measured import card_ratings, solved_starts
+from tools.results.measured import card_ratings, exploitability_of, solved_starts
 from tools.results.regrets import stored_regrets
 
 # How many turns of a game are looked through for one to show, and how many laps it should have.
@@ -52,11 +52,12 @@ def first_values(ruleset: Ruleset) -> dict[int, int]:
 
 
 class Strength(NamedTuple):
-    """How strong an agent is, as the cells of a table; empty where it was not measured."""
+    """How strong an agent is, as the cells of a table; Elo and regret are empty if not measured."""
 
     agent: str
     elo: str
     regret: str
+    exploitability: str
 
 
 def ladder_of(ruleset: Ruleset) -> Ladder | None:
@@ -70,7 +71,8 @@ def ladder_of(ruleset: Ruleset) -> Ladder | None:
 def strengths(ruleset: Ruleset) -> list[Strength]:
     """Return the strength of bundled agents, the strongest first.
 
-    Ratings are from the ladder and the networks' cards, regret from docs/results/regret.json.
+    Ratings are from the ladder and the networks' cards, regret from docs/results/regret.json, and
+    exploitability from the package's data.
     """
     stored = stored_regrets()["rulesets"].get(ruleset.name, {})
     regret = {name: f"{one['mean']:.2f}" for name, one in stored.items()}
@@ -80,5 +82,11 @@ def strengths(ruleset: Ruleset) -> list[Strength]:
         elo |= dict(zip(ratings.names, map(float, ratings.elo), strict=True))
     names = sorted(elo.keys() | regret, key=lambda name: (-elo.get(name, -9999.0), name))
     return [
-        Strength(name, f"{elo[name]:z.0f}" if name in elo else "", regret.get(name, "")) for name in names
+        Strength(
+            name,
+            f"{elo[name]:z.0f}" if name in elo else "",
+            regret.get(name, ""),
+            exploitability_of(name, ruleset.name),
+        )
+        for name in names
     ]

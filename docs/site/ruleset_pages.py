@@ -239,7 +239,12 @@ def _exact_value(ruleset: Ruleset) -> str:
 
 def _strength(ruleset: Ruleset) -> str:
     rows = strengths(ruleset)
-    head = ("agent", "Elo", "mean regret, seeds a move")
+    head = (
+        "agent",
+        "Elo",
+        "mean regret, seeds a move",
+        "[exploitability](../results/exploitability.md), seeds",
+    )
     parts = [table(head, ((f"`{agent}`", *cells) for agent, *cells in rows), head[1:])]
     if ladder := ladder_of(ruleset):
         where = openings_in_words(ladder.opening_set, ladder.opening_turns)

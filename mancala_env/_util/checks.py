@@ -27,6 +27,11 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
+def is_number(value: Any) -> bool:
+    """Return whether a value is a real number, which may be infinite or NaN; True and False are not."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
     """Return a whole number from `least` to `most`; raise InvalidArgument for another value."""
     if not is_whole(value) or value < least or (most is not None and value > most):

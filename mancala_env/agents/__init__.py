@@ -10,7 +10,6 @@
 | `network` | trained networks: the most probable action, a sampled action, or a search |
 | `perfect` | perfect play by the solver, with or without traps |
 | `user` | agents from your function, network, model or file |
-| `user_network` | the agent that searches with your network |
 | `policy_draws` | draws of a Stable-Baselines3 model by the agent's own seed |
 | `torch_threads` | a limit on the threads of torch while an agent runs |
 """

@@ -118,9 +118,8 @@ class Agent(ABC):
     def act_seeded(self, games: np.ndarray, seeds: np.ndarray) -> np.ndarray:
         """Choose an action in each game with the game's own seed; the agent's generator does not change.
 
-        So one agent can play in several environments without affecting their games. Draws of
-        :meth:`random_seeds` depend only on the seed of each game. Other draws depend on the first seed.
-        `seeds` are uint64 `[B]`.
+        `seeds` are uint64 `[B]`. Draws of :meth:`random_seeds` depend only on the seed of each game, other
+        draws on the first seed. So one agent can play in several environments without affecting their games.
         """
         before = self._rng
         self._rng, self._given_seeds = np.random.default_rng(seeds[:1]), seeds

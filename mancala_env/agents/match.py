@@ -77,9 +77,8 @@ def _write_after(rules, games, after, is_over, leads):
 def after_rounds(ruleset: Ruleset, games: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Play on after finished rounds, uint64 `[B, NUM_COLUMNS]`.
 
-    Returns:
-        The next rounds, uint64 `[B, NUM_COLUMNS]`; whether the match is over instead, bool `[B]`; and South's
-        lead in seeds once debts are repaid, int64 `[B]`.
+    Return the next rounds, uint64 `[B, NUM_COLUMNS]`; whether the match is over instead, bool `[B]`; and
+    South's lead in seeds once debts are repaid, int64 `[B]`.
     """
     after, is_over = np.zeros_like(games), np.zeros(len(games), np.bool_)
     leads = np.zeros(len(games), np.int64)
@@ -126,11 +125,9 @@ def read_values(file: str | Path, ruleset: Ruleset) -> np.ndarray:
             has no match.
     """
     _check_match(ruleset)
+    size = ruleset.total_seeds + 1
     try:
-        formats = {
-            "values": ArrayFormat("float32", (ruleset.total_seeds + 1,)),
-            "dials": ArrayFormat("uint8", (None,)),
-        }
+        formats = {"values": ArrayFormat("float32", (size,)), "dials": ArrayFormat("uint8", (None,))}
         arrays = read_arrays(Path(file), formats)
     except (InvalidArchive, OSError, ValueError) as error:  # ValueError: an invalid path
         raise NoMatchValues(f"{file} holds no match values of {ruleset.name} ({error})") from error

@@ -106,7 +106,6 @@ class PerfectAgent(Agent):
     def _best_of_many(self, positions: list[Position], num_workers: int) -> list[tuple[int, ...]]:
         """Solve positions side by side, one on each thread, with a shared table."""
         solvers = [self._solver.sibling() for _ in range(num_workers)]
-
         best: list[tuple[int, ...]] = [()] * len(positions)
 
         def work(n: int, _: int) -> None:
@@ -160,9 +159,8 @@ class TrappingAgent(PerfectAgent):
 
     @cached_property
     def _fallible(self) -> MctsAgent:
-        return MctsAgent(
-            self.ruleset, Limit(simulations=_SIMULATIONS), spec=f"mcts:{_SIMULATIONS}", num_threads=1
-        )
+        limit = Limit(simulations=_SIMULATIONS)
+        return MctsAgent(self.ruleset, limit, spec=f"mcts:{limit}", num_threads=1)
 
     def _best_actions(self, solver: Solver, position: Position) -> tuple[int, ...]:
         ends = np.inf if self.seconds is None else time.monotonic() + self.seconds

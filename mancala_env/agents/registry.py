@@ -46,17 +46,10 @@ def bundled_policy(ruleset: Ruleset) -> Path:
     return file
 
 
-_PARTS = {
-    "DEPTH": ("limit", MOST_TURNS),
-    "SIMULATIONS": ("limit", MOST_SIMULATIONS),
-    "SECONDSs": ("limit", 0),
-    "CHECKPOINT": ("checkpoint", 0),
-    "NETWORK": ("network", 0),
-    "TABLE": ("table", 0),
-    "FILE.py": ("source", 0),
-    "FUNCTION": ("function", 0),
-}
-"""Attribute of Spec for each part of a form. Limits also have their largest number, 0 for times only."""
+_LIMITS = {"DEPTH": MOST_TURNS, "SIMULATIONS": MOST_SIMULATIONS, "SECONDSs": 0}
+"""Largest number of each limit in a form; 0: only a time."""
+_PARTS = dict.fromkeys(_LIMITS, "limit") | {"FILE.py": "source"}
+"""Attribute of Spec for the parts of a form whose attribute has another name."""
 
 
 class _Kind(NamedTuple):
@@ -77,7 +70,7 @@ class _Kind(NamedTuple):
     @property
     def parts(self) -> list[str]:
         """Attributes of Spec after the first colon, in order."""
-        return [_PARTS[word][0] for word in self.words]
+        return [_PARTS.get(word, word.lower()) for word in self.words]
 
     @property
     def num_optional(self) -> int:
@@ -208,9 +201,7 @@ class Spec:
         if isinstance(text, Spec):
             return text
         if not isinstance(text, str):
-            raise InvalidSpec(
-                f"a spec is a text, such as 'random' or 'minimax:6', not {text!r}{maker_hint(text)}"
-            )
+            raise InvalidSpec(f"a spec is a text, such as 'minimax:6', not {text!r}{maker_hint(text)}")
         name, colon, rest = text.partition(":")
         if name == _CHECKPOINT or name not in _KINDS:
             return cls._of_path(text)
@@ -248,9 +239,7 @@ class Spec:
         if is_path:
             return cls(_CHECKPOINT, checkpoint=text)
         if text in names():
-            raise InvalidSpec(
-                f"{text!r} is a ruleset, not an agent; on a command line, write --ruleset {text}"
-            )
+            raise InvalidSpec(f"{text!r} is a ruleset, not an agent; in a command, write --ruleset {text}")
         kinds = [kind for kind in _KINDS if kind != _CHECKPOINT]
         hint = did_you_mean(text.partition(":")[0], kinds)
         raise InvalidSpec(f"unknown agent, or missing file: {text!r}{hint}; specs: {'; '.join(spec_forms())}")
@@ -303,11 +292,10 @@ class Spec:
 
     @property
     def identity(self) -> str:
-        """Key of the agent's results: the spec, with each path replaced by a hash of the file's content.
+        """Key of the agent's results: the spec, with a hash of the file's content for each path.
 
-        A bare checkpoint has the key ``sha256:`` and 16 hexadecimal digits. So a checkpoint after more
-        training is a different agent, and a copy under another path is the same agent. Bundled files are
-        hashed only after :meth:`on`.
+        The hash is ``sha256:`` and 16 hexadecimal digits. So a checkpoint is another agent after more
+        training, but not under another path. Bundled files are hashed only after :meth:`on`.
 
         Raises:
             InvalidSpec: A file cannot be read.
@@ -350,8 +338,7 @@ class Spec:
 def _limit(text: str, kind: _Kind, word: str) -> Limit:
     """Read a limit such as 6, 0.1s, 5000nodes, or 6+0.1s."""
     name = kind.words[0]
-    most = _PARTS[name][1]
-    parts, given = word.split("+"), {}
+    most, parts, given = _LIMITS[name], word.split("+"), {}
     for part in parts:
         if most and re.fullmatch(r"[0-9]{1,12}", part):
             given[name.lower()] = int(part)

@@ -20,7 +20,7 @@ from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 from mancala_env.search import alphabeta, uct
 from mancala_env.search.limit import MOST_TURNS, Limit, check_limit
 from mancala_env.search.piecewise import PiecewiseSearch
-from mancala_env.search.tree_growth import NO_EXPLORATION, Guide, search_games
+from mancala_env.search.tree_growth import Guide, RootOptions, search_games
 from mancala_env.search.tree_search import MARGIN_SHARE
 
 ILLEGAL = alphabeta.ILLEGAL
@@ -117,13 +117,12 @@ def action_values(
     Args:
         ruleset: Ruleset of the games.
         games: Running games, uint64 `[B, NUM_COLUMNS]`, such as ``Batch.games``; not changed.
-        depth: Turns to search, including the action.
+        depth: Turns to search, including the action, 1 to 99.
         num_actions: A, such as ``Batch.num_actions``; None: W, which fits single rounds.
-        num_threads: CPU threads; None takes every core this process may use.
+        num_threads: CPU threads; None: all cores of this process.
 
     Returns:
-        int16 `[B, A]`, minimax value of each action: margin of the player to move; ILLEGAL for illegal
-        actions.
+        int16 `[B, A]`, value of each action: the margin of the player to move; ILLEGAL for illegal actions.
 
     Raises:
         InvalidSpec: The depth is invalid.
@@ -133,9 +132,8 @@ def action_values(
     """
     if not is_whole(depth) or not 1 <= depth <= MOST_TURNS:
         raise InvalidSpec(f"depth must be a whole number from 1 to {MOST_TURNS}, not {depth!r}")
-    agent = MinimaxAgent(
-        ruleset, Limit(depth=depth), spec=f"minimax:{depth}", seed=0, num_threads=num_threads
-    )
+    limit = Limit(depth=depth)
+    agent = MinimaxAgent(ruleset, limit, spec=f"minimax:{limit}", seed=0, num_threads=num_threads)
     return agent.action_values(games, num_actions)
 
 
@@ -184,31 +182,20 @@ class MctsAgent(Agent):
 
 
 class PuctAgent(Agent):
-    """Like :class:`MctsAgent`, with a search that is guided by a network.
+    """Like :class:`MctsAgent`, with a search guided by a network.
 
-    Attributes:
-        limit: Number of simulations or time for each position; a subclass sets it.
-        guide: Evaluator of positions; a subclass sets it.
-        root: How actions are explored and chosen at the root.
-        last_simulations: As in :class:`MctsAgent`.
+    `limit` and `guide` are set after it is made. `root` is how actions are explored and chosen at the root.
     """
 
     limit: Limit
     guide: Guide
     last_simulations = np.zeros(0, np.int64)
-    root = NO_EXPLORATION
+    root = RootOptions()
 
     def act(self, games: np.ndarray) -> np.ndarray:
         games = self._running(games)
-        found = search_games(
-            self.ruleset,
-            games,
-            self.limit,
-            self.guide,
-            self.random_seeds(len(games)),
-            num_actions=self.ruleset.num_holes,
-            root=self.root,
-        )
+        terms = self.random_seeds(len(games)), self.ruleset.num_holes, self.root
+        found = search_games(self.ruleset, games, self.limit, self.guide, *terms)
         self.last_simulations = found.simulations
         return found.actions
 

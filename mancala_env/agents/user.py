@@ -54,9 +54,16 @@ def _checked_name(name: Any) -> str:
 class _UserAgent(Agent):
     """An agent around user code; every choice is checked."""
 
-    def __init__(self, ruleset: RulesetLike, name: str, illegal: Illegal = "raise", **settings: Any) -> None:
-        super().__init__(ruleset, spec=_checked_name(name), **settings)
-        self.filed_as = f"own:{name}"
+    def __init__(
+        self,
+        ruleset: RulesetLike,
+        default_name: str,
+        name: str | None = None,
+        illegal: Illegal = "raise",
+        **settings: Any,
+    ) -> None:
+        super().__init__(ruleset, spec=_checked_name(name or default_name), **settings)
+        self.filed_as, self.is_identified = f"own:{self.spec}", bool(name)
         self._illegal = one_of("illegal", illegal, ("raise", "random"))
 
     def _checked(self, games: np.ndarray, actions: Any) -> np.ndarray:
@@ -79,10 +86,8 @@ class _UserAgent(Agent):
 class FunctionAgent(_UserAgent):
     """Play the action that a function returns for a position; see :func:`from_function`."""
 
-    def __init__(
-        self, ruleset: RulesetLike, function: Callable[[Position], int], name: str, **settings: Any
-    ) -> None:
-        super().__init__(ruleset, name, **settings)
+    def __init__(self, ruleset: RulesetLike, function: Callable[[Position], int], **settings: Any) -> None:
+        super().__init__(ruleset, _name_of(function), **settings)
         self._function = function
 
     def act(self, games: np.ndarray) -> np.ndarray:
@@ -108,13 +113,14 @@ class PolicyAgent(_UserAgent):
         self,
         ruleset: RulesetLike,
         choose: Choose,
-        name: str,
+        default_name: str,
         observation: str,
         rounds: Rounds,
         module: Any = None,
         **settings: Any,
     ) -> None:
-        super().__init__(ruleset, name, **settings)
+        super().__init__(ruleset, default_name, **settings)
+        self.is_identified |= module is not None
         self._choose, self._module = choose, module
         self.observer = Observer(self.ruleset, observation, self.ruleset.num_actions(rounds))
 
@@ -206,19 +212,14 @@ def from_function(
         raise InvalidArgument(
             f"{function!r} must take the arguments {', '.join(given)}: {why}; observation= decides which"
         )
-    settings: dict[str, Any] = dict(options)
     called: Any = function
-    given_name = settings.pop("name", None)
-    name = given_name or _name_of(function)
-    agent: Agent
     if observation is None:
-        agent = FunctionAgent(ruleset, called, name, **settings)
-    else:
-        agent = PolicyAgent(
-            ruleset, lambda seen, legal, _: called(seen, legal), name, observation, rounds, **settings
-        )
-    agent.is_identified = bool(given_name)
-    return agent
+        return FunctionAgent(ruleset, called, **options)
+
+    def choose(observations: np.ndarray, legal: np.ndarray, _: np.random.Generator) -> Any:
+        return called(observations, legal)
+
+    return PolicyAgent(ruleset, choose, _name_of(function), observation, rounds, **options)
 
 
 def _name_of(function: Any) -> str:
@@ -267,8 +268,8 @@ def from_policy(
             buffers and environments of Stable-Baselines3 are not copied.
         options: As in :func:`from_function`. Only models without masks (PPO, DQN) choose illegal actions.
 
-    The key of its results is the name, a hash of the weights, and whether it draws. Two agents of one model,
-    before and after more training, are different entrants.
+    The key of its results is the name, a hash of the weights, and whether it draws. So two agents of one
+    model, before and after more training, have different keys.
 
     Raises:
         InvalidArgument: The model has an unsupported type or cannot be copied, or another argument is
@@ -276,19 +277,15 @@ def from_policy(
         InvalidSpec: The model was trained on observations of another shape.
     """
     refuse_swapped("agents.from_policy(model, ruleset)", ruleset, model)
-    settings: dict[str, Any] = dict(options)
-    given = settings.pop("name", None)
-    name = given or type(model).__name__
     deterministic, live = truth("deterministic", deterministic), truth("live", live)
     choose, module = _policy_of(model, deterministic, live)
-    agent = PolicyAgent(ruleset, choose, name, observation, rounds, module, **settings)
-    agent.is_identified = bool(given) or module is not None
+    agent = PolicyAgent(ruleset, choose, type(model).__name__, observation, rounds, module, **options)
     if not deterministic:
         agent.filed_as = f"{agent.filed_as}:drawn"
     shape, space = agent.observer.shape, getattr(model, "observation_space", None)
     if space is not None and space.shape not in (shape, (int(np.prod(shape)),)):
         raise InvalidSpec(
-            f"{name} was trained on observations of shape {space.shape}, and {observation!r} of "
+            f"{agent.spec} was trained on observations of shape {space.shape}, and {observation!r} of "
             f"{agent.ruleset.name} has shape {shape}; name its ruleset, observation and rounds"
         )
     return agent
@@ -331,38 +328,45 @@ def from_network(
         InvalidArgument: An argument is invalid. During play: the network returned other shapes, or NaN.
         InvalidRuleset: The ruleset is unknown.
     """
-    from mancala_env.agents.user_network import NetworkAgent  # with the kernels of the search
+    from mancala_env.agents.searchers import PuctAgent  # with the kernels of the search
+    from mancala_env.search.network_search import check_search_limit, fraction, guide_of
+    from mancala_env.search.tree_growth import RootOptions
 
     refuse_swapped("agents.from_network(evaluate, ruleset, limit)", ruleset, evaluate)
-    if not callable(evaluate):
-        raise InvalidArgument(f"from_network takes a function of observations and masks, not {evaluate!r}")
     if why := _why_not_called(evaluate, "observations", "legal actions"):
         raise InvalidArgument(f"{evaluate!r} must take the arguments observations, legal actions: {why}")
     settings: dict[str, Any] = dict(options)
     given = settings.pop("name", None)
     name = _checked_name(given or _name_of(evaluate))
     observer = Observer(ruleset, observation, lookup(ruleset).num_actions(rounds))
-    agent = NetworkAgent(observer, evaluate, limit, gumbel, margin_share, spec=name, **settings)
+    agent = PuctAgent(observer.ruleset, spec=name, **settings)
+
+    def evaluate_within_threads(observations: np.ndarray, legal: np.ndarray) -> tuple[Any, Any]:
+        with within_torch_threads(agent.num_threads, len(legal)):
+            return evaluate(observations, legal)
+
+    agent.root = RootOptions(gumbel=truth("gumbel", gumbel))
+    agent.limit, share = check_search_limit(limit, gumbel), fraction("margin_share", margin_share)
+    agent.guide = guide_of(evaluate_within_threads, observer, share, lambda: agent.num_threads)
     agent.filed_as, agent.is_identified = f"own:{name}", bool(given)
     return agent
 
 
 def _policy_of(model: Any, deterministic: bool, live: bool) -> tuple[Choose, Any]:
     """Return the function that chooses actions by a model, and the torch module of its weights, if any."""
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(model, torch.nn.Module) and not hasattr(model, "predict"):
-        model = model if live else _frozen(model)
-        return _choose_by_logits(model, deterministic), model
+    modules = (sys.modules["torch"].nn.Module,) if "torch" in sys.modules else ()
+    is_module = isinstance(model, modules) and not hasattr(model, "predict")
     if isinstance(model, str | Path):
         raise InvalidArgument(f"from_policy takes a model, not the path {model!s}; load the model first")
-    if isinstance(model, type) or not callable(getattr(model, "predict", None)):
+    if not is_module and (isinstance(model, type) or not callable(getattr(model, "predict", None))):
         raise InvalidArgument(
             f"from_policy takes a Stable-Baselines3 model or a torch module, not {model!r}{maker_hint(model)}"
         )
     model = model if live else _frozen(model)
+    if is_module:
+        return _choose_by_logits(model, deterministic), model
     module = getattr(model, "policy", None)
-    has_weights = torch is not None and isinstance(module, torch.nn.Module)
-    return _choose_by_predict(model, deterministic), module if has_weights else None
+    return _choose_by_predict(model, deterministic), module if isinstance(module, modules) else None
 
 
 # Attributes of a model of Stable-Baselines3 that it does not need to choose an action.
@@ -423,7 +427,6 @@ def _choose_by_predict(model: Any, deterministic: bool) -> Choose:
     takes_masks = "action_masks" in inspect.signature(model.predict).parameters
     space = getattr(model, "observation_space", None)
     normalizing = getattr(model, "_vec_normalize_env", None)  # SB3's VecNormalize, if it was trained in one
-
     draw = None if deterministic else draw_of(model)
 
     def choose(observation: np.ndarray, legal: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -52,12 +52,12 @@ def probability_of_improvement(
 ) -> Estimate:
     """Return the probability that a run of `first` scores higher than a run of `second`; a draw counts half.
 
-    This is the mean over strata of the Mann-Whitney statistic. Both arguments are the scores of the runs in
-    each stratum. The bootstrap resamples the runs of both.
+    This is the mean over strata of the Mann-Whitney statistic. The bootstrap resamples the runs of both.
     """
 
     def chance(some: list[list[np.ndarray]]) -> np.ndarray:
-        return np.mean([_share_above(a, b) for a, b in zip(*some, strict=True)], axis=0)
+        apart = [np.sign(a[..., :, None] - b[..., None, :]) for a, b in zip(*some, strict=True)]
+        return np.mean([(0.5 + pairs / 2).mean(axis=(-2, -1)) for pairs in apart], axis=0)
 
     return _estimate(chance, [first, second], replicates)
 
@@ -78,12 +78,6 @@ def performance_profile(
     return [_estimate(partial(share, level=level), [strata], replicates) for level in levels]
 
 
-def _share_above(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the share of pairs with a higher first score, `[...]`, from scores `[..., N]` and `[..., M]`."""
-    apart = np.sign(first[..., :, None] - second[..., None, :])
-    return (0.5 + apart / 2).mean(axis=(-2, -1))
-
-
 def _estimate(
     statistic: Callable[[list[list[np.ndarray]]], np.ndarray],
     sides: Sequence[Sequence[np.ndarray]],
@@ -91,15 +85,13 @@ def _estimate(
 ) -> Estimate:
     """Return a statistic of runs with its percentile interval; runs are resampled within their strata."""
     scores = [[np.asarray(part) for part in side] for side in sides]
-    draw = np.random.default_rng(0)
-    values = []
+    draw, values = np.random.default_rng(0), []
+
+    def resampled(runs: np.ndarray, size: int) -> np.ndarray:
+        return runs[draw.integers(0, len(runs), (size, len(runs)))]
+
     for start in range(0, replicates, _AT_ONCE):
         size = min(_AT_ONCE, replicates - start)
-        values.append(statistic([[_resampled(draw, part, size) for part in side] for side in scores]))
+        values.append(statistic([[resampled(part, size) for part in side] for side in scores]))
     low, high = np.quantile(np.concatenate(values), [_LOW, _HIGH])
     return Estimate(float(statistic(scores)), float(low), float(high))
-
-
-def _resampled(draw: np.random.Generator, scores: np.ndarray, size: int) -> np.ndarray:
-    """Draw runs with replacement, `[size, N]`."""
-    return scores[draw.integers(0, len(scores), (size, len(scores)))]

@@ -49,20 +49,12 @@ class BudgetLimit(NamedTuple):
 
 
 def limit_of_steps(steps: int) -> BudgetLimit:
-    """Return a limit on environment steps.
-
-    Raises:
-        InvalidArgument: If `steps` is not a whole number from 1 to 10**12.
-    """
+    """Return a limit on environment steps; raise InvalidArgument unless they are whole, 1 to 10**12."""
     return BudgetLimit("steps", whole("steps", steps, 1, _MOST_STEPS))
 
 
 def limit_of_minutes(minutes: float) -> BudgetLimit:
-    """Return a limit on core minutes.
-
-    Raises:
-        InvalidArgument: If `minutes` is not a number above 0 and at most 10**7.
-    """
+    """Return a limit on core minutes; raise InvalidArgument unless they are above 0 and at most 10**7."""
     if isinstance(minutes, bool) or not isinstance(minutes, int | float) or not 0 < minutes <= _MOST_MINUTES:
         raise InvalidArgument(f"core_minutes must be above 0 and at most {_MOST_MINUTES:,}, not {minutes!r}")
     return BudgetLimit("core_minutes", float(minutes))
@@ -71,11 +63,10 @@ def limit_of_minutes(minutes: float) -> BudgetLimit:
 def measuring_points(count: int) -> tuple[float, ...]:
     """Return the shares of a budget at which a learner is measured: 1, preceded by successive halves.
 
+    Raise InvalidArgument unless `count` is a whole number from 1 to MOST_POINTS.
+
     >>> measuring_points(4)
     (0.125, 0.25, 0.5, 1.0)
-
-    Raises:
-        InvalidArgument: If `count` is not a whole number from 1 to MOST_POINTS.
     """
     return tuple(2.0**-k for k in reversed(range(whole("points", count, 1, MOST_POINTS))))
 
@@ -85,7 +76,8 @@ class LearningBudget:
 
     The clock stops while the learner's agent is measured. `points` are the shares of the budget at which it
     is measured. `resumed_steps` are the environment steps from which the run resumed; 0 if it started from
-    scratch.
+    scratch. `measured` and `pending` are the core seconds by steps at which an interrupted run was measured,
+    and was about to be measured.
     """
 
     def __init__(
@@ -95,20 +87,12 @@ class LearningBudget:
         measured: Mapping[int, float] | None = None,
         pending: Mapping[int, float] | None = None,
     ) -> None:
-        """Set up the budget and start the clock.
-
-        `measured` and `pending` are the core seconds by steps at which an interrupted run was measured, and
-        was about to be measured.
-        """
-        self.limit, self.points = limit, points
-        self.resumed_steps = 0
+        self.limit, self.points, self.resumed_steps = limit, points, 0
         self._measured, self._pending = dict(measured or {}), dict(pending or {})
-        self._seconds_before = 0.0
-        self._started = core_seconds()
+        self._seconds_before, self._started = 0.0, core_seconds()
         self._paused_at: float | None = None
-        self._last_part = 0.0
         self._asked_at: float | None = None
-        self._longest_update = 0.0
+        self._last_part = self._longest_update = 0.0
 
     @property
     def steps(self) -> int | None:
@@ -136,8 +120,7 @@ class LearningBudget:
     def allows(self, steps: int) -> bool:
         """Return whether the learner may continue until it has made `steps` environment steps in total.
 
-        Call it before each update. With core minutes, the time left must suffice for the longest update so
-        far.
+        Call it before each update. With core minutes, enough for the longest update so far must be left.
         """
         if self.limit.kind == "steps":
             return steps <= self.limit.amount
@@ -219,13 +202,8 @@ _children = _Children()
 
 
 def _read_seconds() -> float:
-    """Return the processor seconds of children that were waited for, and of running descendants."""
+    """Return the processor seconds of ended children, and of running descendants with their ended ones."""
     ended = os.times()
-    return ended.children_user + ended.children_system + _seconds_of_descendants()
-
-
-def _seconds_of_descendants() -> float:
-    """Return the processor seconds of running descendants and of their children that have ended."""
     parents: dict[int, int] = {}
     ticks: dict[int, int] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -240,4 +218,5 @@ def _seconds_of_descendants() -> float:
     while more := {number for number, parent in parents.items() if parent in ours and number not in ours}:
         ours |= more
         found += sum(ticks[number] for number in more)
-    return found / os.sysconf("SC_CLK_TCK") if found else 0.0
+    running = found / os.sysconf("SC_CLK_TCK") if found else 0.0
+    return ended.children_user + ended.children_system + running

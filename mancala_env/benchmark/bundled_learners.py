@@ -6,6 +6,7 @@ docs/guides/benchmark.md shows an entry for a configuration, which has three lin
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +58,7 @@ def config_of(
 
     It consists of the defaults and, for the task "anything", the configuration file of the ruleset. There,
     `expert.spec` is `minimax:4` if no value network is bundled for the ruleset. `changes` are settings by
-    dotted name, as in configs/default.yaml, that override all others.
-
-    Raises:
-        InvalidSetting: If a setting is unknown, or its value is invalid.
+    dotted name, as in configs/default.yaml, that override all others. Raise InvalidSetting if one is invalid.
     """
     values: dict[str, Any] = {"network.observation": task.observation}
     if not task.allowed:
@@ -96,9 +94,8 @@ def config_of(
 
 def distillation_of(ruleset: Ruleset) -> dict[str, Any]:
     """Return the settings of distillation by dotted name, from the ruleset's file or for any ruleset."""
-    found = _file_of(ruleset)
-    settings = {name: value for name, value in found.items() if name.startswith("distillation.")}
-    return settings or {"distillation.positions": _POSITIONS}
+    found = {name: value for name, value in _file_of(ruleset).items() if name.startswith("distillation.")}
+    return found or {"distillation.positions": _POSITIONS}
 
 
 def _file_of(ruleset: Ruleset) -> dict[str, Any]:
@@ -171,16 +168,14 @@ def _copy_or_remove(source: Path, target: Path) -> None:
 
 
 def _stored_steps(checkpoint: Path) -> int | None:
-    try:
+    with suppress(InvalidCheckpoint):
         return read_identity(checkpoint).environment_steps
-    except InvalidCheckpoint:
-        return None
 
 
 def _num_distilled(place: Path) -> int:
     """Return the number of turns played by a run's distillation, from the first line of its metrics."""
-    figures = read_metrics(place / METRICS) if (place / METRICS).is_file() else []
-    return int(figures[0].get("distillation/turns", 0)) if figures else 0
+    figures = read_metrics(place / METRICS)[:1] if (place / METRICS).is_file() else []
+    return sum(int(line.get("distillation/turns", 0)) for line in figures)
 
 
 class _StopWhenDue:

@@ -67,10 +67,8 @@ def read_entry(path: str | Path) -> Entry:
     if path.suffix != ".py":
         raise InvalidEntry(f"an entry is a Python file, such as training/benchmark/td.py, not {str(path)!r}")
     if not path.stem.isprintable() or len(path.stem) > _LONGEST_NAME:
-        raise InvalidEntry(
-            f"the name of an entry's file must have at most {_LONGEST_NAME} printable characters, not "
-            f"{path.stem[:99]!r}"
-        )
+        valid = f"at most {_LONGEST_NAME} printable characters"
+        raise InvalidEntry(f"the name of an entry's file must have {valid}, not {path.stem[:99]!r}")
     if not path.is_file():
         raise InvalidEntry(f"no file {str(path)!r}; a checkout has entries in training/benchmark")
     identity = hashlib.sha256(path.read_bytes()).hexdigest()[:8]
@@ -80,10 +78,8 @@ def read_entry(path: str | Path) -> Entry:
     if not callable(learn):
         raise InvalidEntry(f"{path} lacks a function learn(task, ruleset, budget, seed, folder)")
     if not isinstance(tasks, tuple) or not tasks or not all(task in tuple(TASKS) for task in tasks):
-        raise InvalidEntry(
-            f"{path}: TASKS must be a tuple of names from {', '.join(TASKS)}, such as ("
-            f'"board",), not {tasks!r}'
-        )
+        valid = f'a tuple of names from {", ".join(TASKS)}, such as ("board",)'
+        raise InvalidEntry(f"{path}: TASKS must be {valid}, not {tasks!r}")
     prepare = getattr(module, "prepare", lambda task, ruleset: None)
     return Entry(path.stem, path, identity, tasks, cast(Learn, learn), prepare)
 

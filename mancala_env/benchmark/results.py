@@ -35,6 +35,7 @@ BASELINE = "search"
 """Task name of baselines, which do not learn; plots show them as horizontal lines."""
 MEASURED, VOID, END = "measured", "void", "end"
 _MOST_TEXT = 2000
+_MADE = ("commit", "machine", "time")
 
 
 class RunKey(NamedTuple):
@@ -171,16 +172,14 @@ class Results(LinesFile, Tabular):
         yield from ((key, why) for key, why in self._ends.items() if why)
 
     def _rows(self) -> Iterator[Sequence[Any]]:
-        valid = [(key, rows) for key, rows in self._measured.items() if not self._ends.get(key)]
-        for key, number, row in (
-            (key, number, row) for key, rows in valid for number, row in enumerate(rows)
-        ):
-            score, is_ended = row.score, key in self._ends or key.task == BASELINE
+        for row in self.all_rows():
+            key, score, number = row.key, row.score, self._measured[row.key].index(row)
+            is_ended = key in self._ends or key.task == BASELINE
             task = (key.task, key.limit.amount, key.limit.kind, key.ruleset)
             regret = (score.regret, *score.regret_interval, score.optimal_share)
             spent = (number, row.budget_share, row.steps, row.core_minutes)
             rating = (score.elo, *score.elo_interval, score.games)
-            made = (row.made[name] for name in ("commit", "machine", "time"))
+            made = (row.made[name] for name in _MADE)
             run = (*task, key.entry, key.identity, key.seed)
             yield *run, *spent, *regret, *rating, is_ended, key.version, *made
 
@@ -227,17 +226,11 @@ class Results(LinesFile, Tabular):
 def _key(fields: dict[str, Any]) -> RunKey:
     if fields["task"] not in (*TASKS, BASELINE):
         raise ValueError
-    names = ("entry", "identity", "task", "ruleset", "rules", "version")
-    return RunKey(
-        **{name: _text(fields[name]) for name in names},
-        limit=_record(BudgetLimit, fields["budget"]),
-        seed=_count(fields["seed"]),
-        scoring=_record(Scoring, fields["scoring"]),
-    )
+    return _record(RunKey, fields | {"limit": fields["budget"]})
 
 
 def _row(key: RunKey, fields: dict[str, Any]) -> Row:
-    made = {name: _text(fields[name]) for name in ("commit", "machine", "time")}
+    made = {name: _text(fields[name]) for name in _MADE}
     seconds = 60 * _number(fields["core_minutes"])
     # Both follow from other fields, so only their types are checked. Lines of version 0.1 lack them.
     _count(fields.get("measurement", 0))
@@ -255,7 +248,7 @@ def _record(kind: Any, fields: dict[str, Any]) -> Any:
 def _checked(hint: Any, value: Any) -> Any:
     if get_origin(hint) is Literal:
         return one_of("value", value, get_args(hint))
-    return _CHECKS[hint](value)
+    return _record(hint, value) if hint in (BudgetLimit, Scoring) else _CHECKS[hint](value)
 
 
 def _text(value: Any) -> str:

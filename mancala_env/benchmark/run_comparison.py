@@ -20,31 +20,17 @@ from mancala_env._util.tabular import TableRows, Tabular
 from mancala_env.agents import make
 from mancala_env.benchmark.aggregates import Estimate, probability_of_improvement
 from mancala_env.errors import MancalaError
-from mancala_env.evaluation import evaluate
+from mancala_env.evaluation import evaluate, regret
 from mancala_env.evaluation.intervals import difference_interval
 from mancala_env.evaluation.ladder import stored_ladder
 from mancala_env.evaluation.matches import num_pairs
-from mancala_env.evaluation.regret import (
-    NO_POSITIONS,
-    Regret,
-    has_exact_positions,
-    measure_regret,
-    paired_interval,
-)
+from mancala_env.evaluation.regret import Regret, has_exact_positions, measure_regret
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.networks.value_files import difference
 from mancala_env.rulesets import Ruleset
+from mancala_env.training import run_results
 from mancala_env.training.run_folder import RunFolder
-from mancala_env.training.run_results import (
-    UNITS,
-    Measured,
-    RunResults,
-    error_of,
-    mean_of,
-    means_of,
-    read_run,
-    stem,
-)
+from mancala_env.training.run_results import UNITS, Measured, RunResults, mean_of
 
 CHECKPOINTS = 6
 FEWEST_SEEDS = 4
@@ -67,13 +53,10 @@ class CurvePoint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MeasuredRun:
-    """A run with the results of its checkpoints.
+    """A run with the `final` results of its last checkpoint, and the `progress` of several checkpoints.
 
-    Attributes:
-        run: The run.
-        final: The results of its last checkpoint.
-        progress: The results of several checkpoints; those of a measure are ordered by environment steps.
-        regret: Regret of the last checkpoint in each position; None without solved positions.
+    The results of a measure are ordered by environment steps. `regret` is that of the last checkpoint in each
+    position; None without solved positions.
     """
 
     run: RunResults
@@ -92,7 +75,7 @@ class RunGroup:
     @cached_property
     def final(self) -> list[Measured]:
         """The means of the last checkpoints over the runs."""
-        return means_of([one.final for one in self.runs])
+        return run_results.means_of([one.final for one in self.runs])
 
     @property
     def steps(self) -> int:
@@ -109,27 +92,25 @@ class RunGroup:
         Runs save checkpoints after different numbers of environment steps. So their curves are interpolated
         linearly to common numbers of steps, at most 25.
         """
-        curves = [
-            [one for one in run.progress if one.measured.key == (measure, against)] for run in self.runs
-        ]
+        key = measure, against
+        curves = [[one for one in run.progress if one.measured.key == key] for run in self.runs]
         if not all(curves):
             return []
         steps = [np.array([one.steps for one in curve], np.float64) for curve in curves]
         start, end = max(each[0] for each in steps), min(each[-1] for each in steps)
         if start > end:
             return []
+        points = np.unique(np.linspace(start, end, _POINTS))
         if all(np.array_equal(each, steps[0]) for each in steps):
             points = steps[0]
-        else:
-            points = np.unique(np.linspace(start, end, _POINTS))
-        numbers = [
-            np.array([np.interp(points, own, [one.measured.numbers[k] for one in curve]) for k in range(3)])
-            for own, curve in zip(steps, curves, strict=True)
-        ]
-        return [
-            CurvePoint(float(at), mean_of([Measured(measure, against, *of_run[:, i]) for of_run in numbers]))
-            for i, at in enumerate(points)
-        ]
+        return [CurvePoint(float(at), mean_of([measured_at(curve, at) for curve in curves])) for at in points]
+
+
+def measured_at(curve: Sequence[CurvePoint], steps: float) -> Measured:
+    """Return the numbers of a curve after a number of environment steps, interpolated linearly."""
+    own, key = [one.steps for one in curve], curve[0].measured.key
+    numbers = (np.interp(steps, own, [one.measured.numbers[k] for one in curve]) for k in range(3))
+    return Measured(*key, *map(float, numbers))
 
 
 class GroupDifference(NamedTuple):
@@ -183,15 +164,14 @@ class RunComparison(Tabular):
 
     def _rows(self) -> Iterator[Sequence[Any]]:
         name, runs = self.ruleset.name, {group.name: len(group.runs) for group in self.groups}
-        for group in self.groups:
-            for one in group.final:
-                where = ("final", group.name, None, runs[group.name], group.steps)
-                yield name, *where, *_columns(one), _over(one.measure, runs[group.name])
-        for group in self.groups:
-            for key in self.curves:
-                for point in group.curve(*key):
-                    where = ("curve", group.name, None, runs[group.name], point.steps)
-                    yield name, *where, *_columns(point.measured), _over(key[0], runs[group.name])
+        found: list[tuple[str, RunGroup, float, Measured]] = [
+            ("final", group, group.steps, one) for group in self.groups for one in group.final
+        ]
+        for group, key in itertools.product(self.groups, self.curves):
+            found += [("curve", group, point.steps, point.measured) for point in group.curve(*key)]
+        for kind, group, steps, one in found:
+            where = (kind, group.name, None, runs[group.name], steps)
+            yield name, *where, *_columns(one), _over(one.measure, runs[group.name])
         for one in self.differences:
             pair = (one.first, one.second, runs[one.first], None)
             measure, against, unit, *numbers = _columns(one.difference)
@@ -246,16 +226,9 @@ class RunComparison(Tabular):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        settings = {
-            group.name: {one.run.name: one.run.settings for one in group.runs} for group in self.groups
-        }
-        return {
-            "ruleset": self.ruleset.name,
-            "groups": self.as_rows(),
-            "runs": self.measurements.as_rows(),
-            "settings": settings,
-            "notes": self.notes,
-        }
+        settings = {each.name: {one.run.name: one.run.settings for one in each.runs} for each in self.groups}
+        tables = {"groups": self.as_rows(), "runs": self.measurements.as_rows()}
+        return {"ruleset": self.ruleset.name, **tables, "settings": settings, "notes": self.notes}
 
 
 def _columns(one: Measured) -> tuple[Any, ...]:
@@ -278,7 +251,7 @@ def _differences(
     regrets = [[one.regret.regrets for one in group.runs if one.regret] for group in (first, second)]
     is_paired = key[0] == "mean_regret" and all(regrets)
     if over == "seeds" or not is_paired:
-        error = error_of([one for side in sides for one in side])
+        error = run_results.error_of([one for side in sides for one in side])
         interval = difference_interval(values[0], values[1], error)
         better = None
         if min(map(len, sides)) >= FEWEST_SEEDS:
@@ -287,21 +260,17 @@ def _differences(
         yield GroupDifference(*names, Measured(*key, apart, *interval), over, better)
     if is_paired:
         ours, theirs = (np.stack(one).mean(axis=0, dtype=np.float64) for one in regrets)
-        interval = paired_interval(ours - theirs, ruleset)
+        interval = regret.paired_interval(ours - theirs, ruleset)
         yield GroupDifference(*names, Measured(*key, apart, *interval), "positions", None)
 
 
 def group_runs(paths: Sequence[str | Path]) -> dict[str, list[RunResults]]:
     """Read runs and group them, with the name of each group.
 
-    Args:
-        paths: Folders of runs, or patterns such as ``runs/a-seed-*``. The runs of a pattern are a group.
-            Other runs are grouped by their configurations. Seed, name and settings of the evaluation may
-            differ.
-
-    Raises:
-        CannotCompare: If a pattern matches nothing, a run is a duplicate, or rules or rounds differ.
-        RunFolderError: If a folder is not that of a run, or lacks a checkpoint.
+    `paths` are folders of runs, or patterns such as ``runs/a-seed-*``. The runs of a pattern are a group.
+    Other runs are grouped by their configurations. Seed, name and settings of the evaluation may differ.
+    Raise CannotCompare if a pattern matches nothing, a run is a duplicate, or rules or rounds differ, and
+    RunFolderError if a folder is not that of a run, or lacks a checkpoint.
     """
     found: list[tuple[object, str, RunResults]] = []
     for path in map(str, paths):
@@ -310,19 +279,17 @@ def group_runs(paths: Sequence[str | Path]) -> dict[str, list[RunResults]]:
             if not matches:
                 raise CannotCompare(f"no folder matches {path!r}")
             name = _PATTERN.split(Path(path).name)[0].rstrip("-_.").removesuffix("-seed")
-            found += [(path, name or Path(path).name, read_run(each)) for each in matches]
+            found += [(path, name or Path(path).name, run_results.read_run(each)) for each in matches]
         else:
-            run = read_run(path)
-            found.append((repr(sorted(run.settings.items())), stem(run.name), run))
+            run = run_results.read_run(path)
+            found.append((repr(sorted(run.settings.items())), run_results.stem(run.name), run))
     if not found:
         raise CannotCompare("name at least one folder of a run, such as runs/leyla-seed-1")
     _check_comparable([run for _, _, run in found])
-    groups: dict[object, list[tuple[str, RunResults]]] = {}
-    for key, name, run in found:
-        groups.setdefault(key, []).append((name, run))
     named: dict[str, list[RunResults]] = {}
-    for members in groups.values():
-        runs, names = [run for _, run in members], [*dict.fromkeys(name for name, _ in members)]
+    for group in dict.fromkeys(key for key, _, _ in found):
+        runs = [run for key, _, run in found if key == group]
+        names = [*dict.fromkeys(name for key, name, _ in found if key == group)]
         name = ", ".join(names[:2]) + ", ..." * (len(names) > 2)
         # Two groups of the same name are told apart by the folders of their first runs.
         named[name if name not in named else str(runs[0].path)] = runs
@@ -342,10 +309,8 @@ def _check_comparable(runs: Sequence[RunResults]) -> None:
         if why:
             raise CannotCompare(f"runs must have the same rules as {first.path}: {run.path} {why}")
         if ours.rounds != theirs.rounds:
-            raise CannotCompare(
-                f"runs must have the same rounds: {first.path} has {ours.rounds}, "
-                f"{run.path} has {theirs.rounds}"
-            )
+            rounds = f"{first.path} has {ours.rounds}, {run.path} has {theirs.rounds}"
+            raise CannotCompare(f"runs must have the same rounds: {rounds}")
 
 
 def compare_runs(
@@ -360,8 +325,7 @@ def compare_runs(
 
     Args:
         paths: Folders of runs, or patterns; see :func:`group_runs`.
-        checkpoints: Maximum number of checkpoints of each run whose regret is measured, for the curve; at
-            least 1.
+        checkpoints: Maximum number of checkpoints of each run whose regret is measured, at least 1.
         games: Number of games of each run's last checkpoint against each anchor of the ladder, for its
             rating; even; 0 for no ratings.
         results: Results file of these games, to resume from.
@@ -383,22 +347,18 @@ def compare_runs(
     )
     if games:
         stored_ladder(ruleset)
-    total, measured, done = sum(map(len, groups.values())), [], 0
+    show, total = progress or (lambda stage, done, total: None), sum(map(len, groups.values()))
+    show("runs", 0, total)
+    found: list[RunGroup] = []
     for name, runs in groups.items():
-        members = []
+        found.append(RunGroup(name, []))
         for run in runs:
-            if progress is not None:
-                progress("runs", done, total)
-            members.append(_measure(run, ruleset, checkpoints, games, results))
-            done += 1
-        measured.append(RunGroup(name, members))
-    if progress is not None:
-        progress("runs", done, total)
-    comparison = RunComparison(ruleset, measured, _notes(measured, ruleset))
+            found[-1].runs.append(_measure(run, ruleset, checkpoints, games, results))
+            show("runs", sum(len(group.runs) for group in found), total)
+    comparison = RunComparison(ruleset, found, _notes(found, ruleset))
     if not comparison.curves and checkpoints > 1:
-        comparison.notes.append(
-            "the runs saved too few checkpoints for a curve; mancala train --checkpoint_minutes saves more"
-        )
+        more = "mancala train --checkpoint_minutes saves more"
+        comparison.notes.append(f"the runs saved too few checkpoints for a curve; {more}")
     return comparison
 
 
@@ -458,13 +418,12 @@ def _notes(groups: Sequence[RunGroup], ruleset: Ruleset) -> list[str]:
         seeds = [one.run.seed for one in group.runs]
         equal = next((seed for seed in seeds if seeds.count(seed) > 1), None)
         if equal is not None:
-            notes.append(
-                f"several runs of {group.name} have the seed {equal}, so its intervals are too narrow"
-            )
+            same = f"several runs of {group.name} have the seed {equal}"
+            notes.append(f"{same}, so its intervals are too narrow")
     if len({one.run.opening_turns for group in groups for one in group.runs}) > 1:
         notes.append("win rates cannot be compared: the runs differ in evaluation.opening_turns")
     if not has_exact_positions(ruleset):
-        notes.append(NO_POSITIONS.format(ruleset.name))
+        notes.append(regret.NO_POSITIONS.format(ruleset.name))
     if any(len(group.runs) == 1 for group in groups):
         notes.append("a group with one run has intervals over positions or games, not over seeds")
     return notes

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mancala_env.benchmark.run_comparison import FEWEST_SEEDS, GroupDifference, RunComparison
+from mancala_env.benchmark.run_comparison import FEWEST_SEEDS, GroupDifference, RunComparison, measured_at
 from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.plots import draw_band, figure_of, finish, matplotlib_or_why, new_axes
 from mancala_env.evaluation.report import Table, save_report
-from mancala_env.training.run_results import UNITS, Measured, title_of
+from mancala_env.training.run_results import UNITS, title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,24 +50,14 @@ def narrow_differences_table(comparison: RunComparison) -> Table:
 
 def differences_table(comparison: RunComparison) -> Table:
     """Return a table of the differences of each two groups."""
-    rows = [
-        [
-            one.first,
-            one.second,
-            one.difference.title,
-            *_signed(one.difference),
-            one.over,
-            _probability(one),
-        ]
-        for one in comparison.differences
-    ]
+    rows = []
+    for one in comparison.differences:
+        value, interval = one.difference.texts
+        signed = f"{'+' * (not value.startswith('-'))}{value}"
+        numbers = [one.difference.title, signed, interval, one.over, _probability(one)]
+        rows.append([one.first, one.second, *numbers])
     head = ["group", "against", "measure", "difference", "95 % interval", "interval\nover"]
     return [*head, "probability\nof improvement"], rows
-
-
-def _signed(one: Measured) -> tuple[str, str]:
-    value, interval = one.texts
-    return f"{'+' * (not value.startswith('-'))}{value}", interval
 
 
 def _probability(one: GroupDifference) -> str:
@@ -82,17 +72,11 @@ def curve_table(comparison: RunComparison, key: tuple[str, str]) -> Table:
     curves = [group.curve(*key) for group in comparison.groups]
     steps = np.unique(np.concatenate([[point.steps for point in curve] for curve in curves]))
     chosen = steps[np.unique(np.linspace(0, len(steps) - 1, _ROWS).round().astype(int))]
-    rows = []
-    for at in chosen:
-        row = [f"{at:,.0f}"]
+    rows = [[f"{at:,.0f}"] for at in chosen]
+    for at, row in zip(chosen, rows, strict=True):
         for curve in curves:
-            own = [point.steps for point in curve]
-            if not own[0] <= at <= own[-1]:
-                row.append("")
-                continue
-            numbers = [np.interp(at, own, [point.measured.numbers[k] for point in curve]) for k in range(3)]
-            row.append(Measured(*key, *map(float, numbers)).text)
-        rows.append(row)
+            is_inside = curve[0].steps <= at <= curve[-1].steps
+            row.append(measured_at(curve, at).text if is_inside else "")
     return ["steps", *(group.name for group in comparison.groups)], rows
 
 
@@ -111,11 +95,7 @@ def plot_curves(comparison: RunComparison, key: tuple[str, str], axes: "Axes | N
 
 
 def write_report(comparison: RunComparison, path: str | Path) -> Path:
-    """Write a comparison as one self-contained HTML file, or as a PNG file of its curves.
-
-    Raises:
-        InvalidMatch, ImportError: See :func:`mancala_env.evaluation.report.save_report`.
-    """
+    """Write a comparison as an HTML file, or its curves as a PNG file; see evaluation.report.save_report."""
     return save_report(path, lambda: _page(comparison), lambda: _all_curves(comparison))
 
 

@@ -11,8 +11,8 @@ and the learner's progress since its last checkpoint.
 import itertools
 import json
 import traceback
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,11 +66,9 @@ class LearnerRun(NamedTuple):
     @property
     def folder(self) -> Path:
         """The learner's own folder."""
-        name, task = f"{self.name}-{self.entry.identity}", self.task.name
-        ruleset = self.ruleset.name
-        if not self.ruleset.is_bundled:
-            ruleset += f"-{self.ruleset.options_hash[:8]}"
-        return self.learners / ruleset / task / self.limit.slug / name / f"seed-{self.seed}"
+        name, own = f"{self.name}-{self.entry.identity}", f"-{self.ruleset.options_hash[:8]}"
+        ruleset = f"{self.ruleset.name}{'' if self.ruleset.is_bundled else own}"
+        return self.learners / ruleset / self.task.name / self.limit.slug / name / f"seed-{self.seed}"
 
     @property
     def key(self) -> RunKey:
@@ -119,10 +117,10 @@ def plan(
     lines: Sequence[str] | None = None,
     **scoring: Any,
 ) -> BenchmarkPlan:
-    """Plan a benchmark: each entry on each of the tasks that it declares.
+    """Plan a benchmark: each of the `entries`, from :func:`read_entry`, on each of the tasks it declares.
 
     Args:
-        entries: The learning algorithms, from :func:`read_entry`.
+        entries: The learning algorithms.
         folder: Folder for the results and the learners' files.
         rulesets: The rulesets, or their names.
         tasks: Names of tasks. "anything@board" is a task with one kind of observation, so that kinds can be
@@ -130,8 +128,7 @@ def plan(
         limits: Budgets.
         seeds: Number of seeds per entry (1..N).
         points: Number of measuring points of a run: its end, preceded by successive halves.
-        lines: Specs of baselines, which do not learn. None for BASELINES; if no value network is bundled,
-            baselines that need one are omitted.
+        lines: Specs of baselines, which do not learn. None for BASELINES that need no missing value network.
         scoring: `games`, `anchors` and `scoring_seed` of :func:`mancala_env.benchmark.scoring.scoring_of`.
 
     Raises:
@@ -143,43 +140,31 @@ def plan(
         if not given:
             raise InvalidArgument(f"{name}s must name at least one {name}, such as {example}")
     folder, shares = Path(folder), measuring_points(points)
-    # Duplicates run once.
-    limits = tuple(dict.fromkeys(limits))
-    scorings = {each: scoring_of(each, **scoring) for each in _rulesets_named(rulesets)}
-    chosen = _tasks_named(tasks, scorings)
+    chosen = list(dict.fromkeys(map(task_named, tasks)))
+    known = dict.fromkeys(map(lookup, rulesets))
+    _check_names([each.name for each in known], "rulesets", InvalidArgument)
+    scorings = {each: scoring_of(each, **scoring) for each in known}
+    for ruleset, task in itertools.product(scorings, (task for task in chosen if task.is_fixed)):
+        version(task.observation, ruleset)  # raises now if the ruleset lacks this kind
     for entry in entries:
         if not any(task.name in entry.tasks for task in chosen):
             check_takes_part(entry, chosen[0])
     # Seed by seed, so that an interrupted benchmark has results of each entry.
     runs = tuple(
         LearnerRun(entry, task, ruleset, limit, shares, seed, scorings[ruleset], folder / "learners")
-        for limit, seed, ruleset, task, entry in itertools.product(
-            limits, range(1, seeds + 1), scorings, chosen, entries
-        )
+        for limit, seed in itertools.product(dict.fromkeys(limits), range(1, seeds + 1))
+        for ruleset, task, entry in itertools.product(scorings, chosen, entries)
         if task.name in entry.tasks
     )
     baselines = tuple(
         Baseline(spec, ruleset, scorings[ruleset])
         for ruleset in scorings
-        for spec in dict.fromkeys(_default_baselines(ruleset) if lines is None else lines)
+        for spec in dict.fromkeys(BASELINES if lines is None else lines)
+        if lines is not None or has_bundled_network(ruleset) or not spec.startswith("value+")
     )
     for baseline in baselines:
         agents.make(baseline.spec, baseline.ruleset, num_threads=1)  # raises now if a spec is invalid
     return BenchmarkPlan(folder, runs, baselines)
-
-
-def _rulesets_named(rulesets: Sequence[RulesetLike]) -> list[Ruleset]:
-    found = list(dict.fromkeys(map(lookup, rulesets)))
-    _check_names([each.name for each in found], "rulesets", InvalidArgument)
-    return found
-
-
-def _tasks_named(tasks: Sequence[str], rulesets: Iterable[Ruleset]) -> list[Task]:
-    found = list(dict.fromkeys(map(task_named, tasks)))
-    for ruleset, task in itertools.product(rulesets, found):
-        if task.is_fixed:
-            version(task.observation, ruleset)  # raises now if the ruleset lacks this kind
-    return found
 
 
 def _check_entries(entries: Sequence[Entry], limits: Sequence[BudgetLimit]) -> None:
@@ -201,12 +186,6 @@ def _check_names(names: Sequence[str], what: str, error: type[MancalaError]) -> 
         raise error(f"two {what} are named {duplicate}; rename one of them")
 
 
-def _default_baselines(ruleset: Ruleset) -> tuple[str, ...]:
-    if has_bundled_network(ruleset):
-        return BASELINES
-    return tuple(spec for spec in BASELINES if not spec.startswith("value+"))
-
-
 class RunRestarted(NamedTuple):
     """A run that restarts after `after` environment steps; its later measurements are void."""
 
@@ -218,9 +197,6 @@ class RunEnded(NamedTuple):
 
     refused: str = ""
     broken: str = ""
-
-
-RunEvent = Row | RunRestarted | RunEnded
 
 
 def run_plan(wanted: BenchmarkPlan, say: Say = print) -> int:
@@ -263,7 +239,7 @@ def run_plan(wanted: BenchmarkPlan, say: Say = print) -> int:
     return num_broken
 
 
-def run_learner(run: LearnerRun, rows: Sequence[Row]) -> Iterator[RunEvent]:
+def run_learner(run: LearnerRun, rows: Sequence[Row]) -> Iterator[Row | RunRestarted | RunEnded]:
     """Run one learner; yield its measurements, then a RunEnded.
 
     `rows` are the measurements of the run before it was interrupted.
@@ -305,7 +281,8 @@ def _measurements(run: LearnerRun, rows: Sequence[Row]) -> Iterator[Row | RunRes
                     budget.note_measured(steps)
                     continue
                 player, seconds = _seated(run, point), budget.seconds
-                pending = json.dumps({"run": _filed(run), "steps": steps, "seconds": seconds})
+                key = json.dumps(run.key.as_dict())
+                pending = json.dumps({"run": key, "steps": steps, "seconds": seconds})
                 write_atomically(run.folder / _PENDING, pending.encode())
                 score = run.scoring.score(player, run.ruleset)
                 number = sum(share <= budget.part_spent(steps) for share in run.points)
@@ -323,10 +300,8 @@ def _checked(point: Any, last: int, budget: LearningBudget) -> int:
     if is_whole(point.steps) and point.steps == last == 0:
         raise Refused(f"it made no environment steps: a budget of {budget.limit} is too small for it")
     if not is_whole(point.steps) or point.steps < max(last, 1):
-        raise Refused(
-            f"the steps of a Point must be a whole number of at least 1 that never decreases, not "
-            f"{point.steps!r}" + (f" after {last:,}" if last > 0 else "")
-        )
+        valid, after = "a whole number of at least 1 that never decreases", f" after {last:,}" * (last > 0)
+        raise Refused(f"the steps of a Point must be {valid}, not {point.steps!r}{after}")
     budget.check(int(point.steps))
     return int(point.steps)
 
@@ -342,19 +317,12 @@ def _seated(run: LearnerRun, point: Point) -> agents.Agent:
 
 
 def _read_pending(run: LearnerRun) -> dict[int, float]:
-    """Return the core seconds by steps at which a killed learner was about to be measured.
-
-    Nothing is returned for another run in the folder, such as one with other scoring.
-    """
-    try:
+    """Return the core seconds by steps at which a killed learner with this key was about to be measured."""
+    with suppress(OSError, ValueError, KeyError, TypeError, OverflowError):
         said = json.loads((run.folder / _PENDING).read_text())
-        return {int(said["steps"]): float(said["seconds"])} if said["run"] == _filed(run) else {}
-    except (OSError, ValueError, KeyError, TypeError, OverflowError):
-        return {}
-
-
-def _filed(run: LearnerRun) -> str:
-    return json.dumps(run.key.as_dict())
+        if said["run"] == json.dumps(run.key.as_dict()):
+            return {int(said["steps"]): float(said["seconds"])}
+    return {}
 
 
 def _in_words(score: Any) -> str:

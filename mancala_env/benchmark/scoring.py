@@ -76,33 +76,22 @@ class Scoring(NamedTuple):
 def scoring_of(
     ruleset: Ruleset, games: int = GAMES, anchors: Sequence[str] | None = None, scoring_seed: int = 0
 ) -> Scoring:
-    """Return the scoring for a ruleset.
+    """Return the scoring for a ruleset with a stored ladder and solved positions.
 
-    Args:
-        ruleset: A ruleset with a stored ladder and solved positions.
-        games: Number of games against each anchor; even.
-        anchors: Specs of anchors of the ladder; None for all quick anchors.
-        scoring_seed: Random seed of openings and agents.
-
-    Raises:
-        InvalidMatch: If `games` is out of range, or an anchor is not in the ladder.
-        InvalidArgument: If `scoring_seed` is not a whole number of at least 0.
-        NoLadder: If no ladder is stored for the ruleset.
-        MancalaError: If no solved positions are bundled for the ruleset.
+    The number of `games` against each anchor is even. `anchors` are specs of anchors of the ladder; None for
+    all quick anchors. `scoring_seed`, at least 0, is the random seed of openings and agents. Raise
+    MancalaError if one of them is invalid, or the ladder (NoLadder) or solved positions are missing.
     """
     games, seed = 2 * num_pairs(games), whole("scoring_seed", scoring_seed, 0)
     ladder = stored_ladder(ruleset)
     if not has_exact_positions(ruleset):
-        raise MancalaError(
-            f"regret needs solved positions, and none are bundled for {ruleset.name}; "
-            "mancala_env.evaluation.prepare makes some"
-        )
+        what = f"regret needs solved positions, and none are bundled for {ruleset.name}"
+        raise MancalaError(f"{what}; mancala_env.evaluation.prepare makes some")
     chosen = ladder.quick_anchors if anchors is None else tuple(dict.fromkeys(anchors))
     wrong = next((anchor for anchor in chosen if anchor not in ladder.anchors), None)
     if wrong is not None or not chosen:
-        raise InvalidMatch(
-            f"anchors must be one or more of {', '.join(ladder.anchors)}, not {wrong or 'an empty list'!r}"
-        )
+        valid, given = ", ".join(ladder.anchors), wrong or "an empty list"
+        raise InvalidMatch(f"anchors must be one or more of {valid}, not {given!r}")
     # The ladder's openings; learners do not train on them if enough are held out.
     return Scoring(games, chosen, ladder.opening_turns, ladder.opening_set, seed)
 

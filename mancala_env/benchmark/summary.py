@@ -20,16 +20,8 @@ from mancala_env.benchmark.runner import FEWEST_SEEDS
 from mancala_env.benchmark.scoring import Scoring, regret_of_random
 from mancala_env.benchmark.tasks import TASKS
 from mancala_env.errors import InvalidRuleset, MancalaError
+from mancala_env.evaluation import plots
 from mancala_env.evaluation.html_page import Page
-from mancala_env.evaluation.plots import (
-    ANCHOR,
-    INK,
-    draw_band,
-    figure_of,
-    finish,
-    matplotlib_or_why,
-    new_axes,
-)
 from mancala_env.evaluation.regret import has_exact_positions
 from mancala_env.evaluation.report import save_report
 
@@ -98,27 +90,19 @@ class Standing(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        return {
-            name: (value._asdict() if isinstance(value, Estimate) else value)
-            for name, value in self._asdict().items()
-        }
+        plain = self._asdict()
+        return plain | {name: one._asdict() for name, one in plain.items() if isinstance(one, Estimate)}
 
     def cells(self) -> list[str]:
         """Return the table row, with the columns of :func:`head_of`."""
-        return [
-            self.entry,
-            str(self.seeds),
-            f"{self.steps:,}",
-            f"{self.core_minutes:.2f}",
-            _cell(self.regret, "{:.2f}"),
-            _cell(self.optimal_share, "{:.0%}"),
-            _cell(self.elo, "{:z.0f}"),
-            "" if self.better is None else _cell(self.better, "{:.2f}"),
-        ]
+        forms = {"regret": ".2f", "optimal_share": ".0%", "elo": "z.0f", "better": ".2f"}
+        numbers = ((getattr(self, name), form) for name, form in forms.items())
+        found = ["" if number is None else _cell(number, form) for number, form in numbers]
+        return [self.entry, str(self.seeds), f"{self.steps:,}", f"{self.core_minutes:.2f}", *found]
 
 
 def _cell(found: Estimate, form: str) -> str:
-    number, low, high = (form.format(each) for each in found)
+    number, low, high = (format(each, form) for each in found)
     return f"{number} ({low} to {high})" if found.low < found.high else number
 
 
@@ -179,13 +163,11 @@ class BenchmarkSummary(Tabular):
         notes = []
         num_seeds = Counter((_contest(row), row.key.entry) for row in self._final.values())
         if min(num_seeds.values(), default=FEWEST_SEEDS) < FEWEST_SEEDS:
-            notes.append(
-                f"some entries have fewer than {FEWEST_SEEDS} seeds, so their intervals are too narrow"
-            )
-        if outdated:
-            notes.append(f"{outdated} measurements are excluded: the files of their entries have changed")
-        if repeated:
-            notes.append(f"{repeated} measurements are excluded: they were repeated with another version")
+            few = f"some entries have fewer than {FEWEST_SEEDS} seeds"
+            notes.append(f"{few}, so their intervals are too narrow")
+        reasons = {"the files of their entries have changed": outdated}
+        reasons["they were repeated with another version"] = repeated
+        notes += [f"{count} measurements are excluded: {why}" for why, count in reasons.items() if count]
         together = [names for names in self._together().values() if len(names) > 1]
         lacking = sorted({name for names in together for name in names if not self._has_scale(name)})
         if lacking:
@@ -246,20 +228,14 @@ class BenchmarkSummary(Tabular):
         order = sorted(estimates, key=lambda entry: estimates[entry].value)
         standings = []
         for entry, following in zip(order, [*order[1:], None], strict=True):
-            strata = strata_of[entry]
-            runs = [row for rows in strata for row in rows]
-            standings.append(
-                Standing(
-                    entry,
-                    min(map(len, strata)),
-                    int(np.median([row.steps for row in runs])),
-                    float(np.median([row.core_minutes for row in runs])),
-                    estimates[entry],
-                    _estimate("optimal_share", strata),
-                    _estimate("elo", strata),
-                    None if following is None else _less_regret(regrets[entry], regrets[following]),
-                )
-            )
+            strata, better = strata_of[entry], None
+            if following is not None:
+                first, second = ([-part for part in regrets[one]] for one in (entry, following))
+                better = probability_of_improvement(first, second)
+            spent = np.median([(row.steps, row.core_minutes) for rows in strata for row in rows], axis=0)
+            scores = (estimates[entry], _estimate("optimal_share", strata), _estimate("elo", strata))
+            seeds = min(map(len, strata))
+            standings.append(Standing(entry, seeds, int(spent[0]), float(spent[1]), *scores, better))
         return standings
 
     def entries(self) -> list[str]:
@@ -279,10 +255,9 @@ class BenchmarkSummary(Tabular):
     def curve(self, contest: Contest, entry: str) -> list[tuple[float, Estimate, Estimate]]:
         """Return the learning curve of an entry on one ruleset.
 
-        Returns:
-            For each measuring point: the median amount spent, in the unit of the budget, and the
-            interquartile means of mean regret and rating. If any runs have ended, only ended runs count, and
-            only points at which all of them were measured. So all points average the same seeds.
+        Its points are the median amount spent, in the unit of the budget, and the interquartile means of mean
+        regret and rating. If any runs have ended, only ended runs count, and only points at which all of them
+        were measured. So all points average the same seeds.
         """
         points: dict[float, list[Row]] = {}
         for row in self.rows:
@@ -302,22 +277,18 @@ class BenchmarkSummary(Tabular):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        return {
-            "contests": [
-                {
-                    "task": contest.task,
-                    "budget": contest.limit._asdict(),
-                    "ruleset": contest.ruleset,
-                    "scoring": contest.scoring._asdict(),
-                    "entries": [standing.as_dict() for standing in self.standings(contest)],
-                    "lines": [
-                        {"spec": row.key.entry, **row.score._asdict()} for row in self.baselines_of(contest)
-                    ],
-                }
-                for contest in self.contests()
-            ],
-            "notes": self.notes,
-        }
+        contests = [
+            {
+                "task": one.task,
+                "budget": one.limit._asdict(),
+                "ruleset": one.ruleset,
+                "scoring": one.scoring._asdict(),
+                "entries": [standing.as_dict() for standing in self.standings(one)],
+                "lines": [{"spec": row.key.entry, **row.score._asdict()} for row in self.baselines_of(one)],
+            }
+            for one in self.contests()
+        ]
+        return {"contests": contests, "notes": self.notes}
 
 
 def _estimate(number: str, strata: Sequence[Sequence[Row]]) -> Estimate:
@@ -347,10 +318,6 @@ def _belongs(row: Row, contest: Contest) -> bool:
     return contest in (own, _together(own))
 
 
-def _less_regret(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> Estimate:
-    return probability_of_improvement([-part for part in first], [-part for part in second])
-
-
 def baseline_cells(row: Row) -> list[str]:
     """Return the table row of a baseline, with the columns of :func:`head_of`."""
     score = row.score
@@ -361,25 +328,16 @@ def baseline_cells(row: Row) -> list[str]:
 def plot_curves(
     outcome: BenchmarkSummary, contest: Contest, what: str, axes: "Axes | None" = None
 ) -> "Figure":
-    """Plot the learning curves of a contest on one ruleset: "regret" or "elo".
-
-    If `axes` is None, a new figure is made.
-    """
-    axes = axes if axes is not None else new_axes(_WIDTH, _HEIGHT)
+    """Plot the learning curves of a contest on one ruleset, "regret" or "elo"; None makes a new figure."""
+    axes = axes if axes is not None else plots.new_axes(_WIDTH, _HEIGHT)
     for number, entry in enumerate(outcome.entries()):
-        curve = outcome.curve(contest, entry)
-        if not curve:
-            continue
-        x = [spent for spent, _, _ in curve]
-        found = np.array([regret if what == "regret" else elo for _, regret, elo in curve])
-        draw_band(axes, x, found, entry, number)
-    lines = [
-        (row.score.regret if what == "regret" else row.score.elo, row.key.entry)
-        for row in outcome.baselines_of(contest)
-    ]
+        if curve := outcome.curve(contest, entry):
+            found = np.array([regret if what == "regret" else elo for _, regret, elo in curve])
+            plots.draw_band(axes, [spent for spent, _, _ in curve], found, entry, number)
+    lines = [(getattr(row.score, what), row.key.entry) for row in outcome.baselines_of(contest)]
     for y, _ in lines:
-        axes.axhline(y, color=ANCHOR, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
-    finish(axes, str(contest), None)
+        axes.axhline(y, color=plots.ANCHOR, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
+    plots.finish(axes, str(contest), None)
     axes.legend(fontsize=8, framealpha=0.9)
     axes.set_xlabel("environment steps" if contest.limit.kind == "steps" else "core minutes")
     axes.set_ylabel(_regret_of(contest) if what == "regret" else "Elo (random = 0)")
@@ -387,7 +345,7 @@ def plot_curves(
         axes.set_ylim(bottom=0)
     _set_log_scale(axes, contest.limit.kind == "steps")
     _name_lines(axes, lines)
-    return figure_of(axes)
+    return plots.figure_of(axes)
 
 
 def _set_log_scale(axes: "Axes", is_large: bool) -> None:
@@ -407,15 +365,13 @@ def _name_lines(axes: "Axes", lines: Sequence[tuple[float, str]]) -> None:
     for y, name in sorted(lines):
         at = max((y - low) / (high - low), at + _LABEL_HEIGHT)
         place: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center"}
-        axes.annotate(name, (1.0, at), (4, 0), fontsize=7, color=INK, **place)
+        axes.annotate(name, (1.0, at), (4, 0), fontsize=7, color=plots.INK, **place)
 
 
 def write_report(outcome: BenchmarkSummary, path: str | Path) -> Path:
-    """Write a report as one self-contained HTML file, or as a PNG file of the curves.
+    """Write a report as an HTML file, or its curves as a PNG file; see evaluation.report.save_report.
 
-    Raises:
-        MancalaError: If no learner has been measured.
-        InvalidMatch, ImportError: See :func:`mancala_env.evaluation.report.save_report`.
+    Raise MancalaError if no learner has been measured.
     """
     if not outcome.rows:
         raise MancalaError(f"cannot write {path}: no learner has been measured yet")
@@ -424,9 +380,8 @@ def write_report(outcome: BenchmarkSummary, path: str | Path) -> Path:
 
 def _all_curves(outcome: BenchmarkSummary) -> "Figure":
     contests = [contest for contest in outcome.contests() if contest.ruleset != ALL]
-    figure = matplotlib_or_why().figure.Figure(
-        figsize=(2 * _WIDTH, _HEIGHT * len(contests)), layout="constrained"
-    )
+    size = (2 * _WIDTH, _HEIGHT * len(contests))
+    figure = plots.matplotlib_or_why().figure.Figure(figsize=size, layout="constrained")
     panels = figure.subplots(len(contests), 2, squeeze=False)
     for contest, (left, right) in zip(contests, panels, strict=True):
         plot_curves(outcome, contest, "regret", left)
@@ -440,17 +395,14 @@ def _page(outcome: BenchmarkSummary) -> Page:
     for contest in outcome.contests():
         page.heading(str(contest))
         if contest.ruleset == ALL:
-            page.text(
-                "Regret is given as a share of the regret of random play, so that rulesets can be averaged."
-            )
+            why = "so that rulesets can be averaged"
+            page.text(f"Regret is given as a share of the regret of random play, {why}.")
         rows = [standing.cells() for standing in outcome.standings(contest)]
         baselines = map(baseline_cells, outcome.baselines_of(contest))
         page.table(head_of(contest), [*rows, *baselines], [row[0] for row in rows])
         if contest.ruleset != ALL:
-            page.plots(
-                (plot_curves(outcome, contest, "regret"), _READ_REGRET),
-                (plot_curves(outcome, contest, "elo"), _READ_ELO),
-            )
+            kinds = {"regret": _READ_REGRET, "elo": _READ_ELO}
+            page.plots(*((plot_curves(outcome, contest, kind), how) for kind, how in kinds.items()))
     page.text(
         "Numbers are interquartile means over random seeds, with 95 % intervals of a stratified bootstrap in "
         "brackets. Marked rows are learners; the others are searches and scripted agents."

@@ -34,11 +34,9 @@ class Task(NamedTuple):
         kind = observation_kind_of(agent)
         if kind not in allowed:
             used = "an unknown observation" if kind is None else f"the observation {kind!r}"
-            raise Refused(
-                f"{agent.spec} uses {used}; the task {self.name!r} allows {' and '.join(allowed)}. The "
-                "observation is known of agents.from_policy, agents.from_function(..., observation=...) and "
-                "checkpoints"
-            )
+            known = "agents.from_policy, agents.from_function(..., observation=...) and checkpoints"
+            allows = f"the task {self.name!r} allows {' and '.join(allowed)}"
+            raise Refused(f"{agent.spec} uses {used}; {allows}. The observation is known of {known}")
 
 
 TASKS: dict[str, Task] = {
@@ -52,11 +50,10 @@ TASKS: dict[str, Task] = {
 def task_named(name: str) -> Task:
     """Return a task by its name, or with one kind of observation, such as "anything@board".
 
+    Raise InvalidArgument if the task or the kind is unknown, or the task does not allow the kind.
+
     >>> task_named("anything@board").observation
     'board'
-
-    Raises:
-        InvalidArgument: If the task or the kind is unknown, or the task does not allow the kind.
     """
     task, _, kind = name.partition("@") if isinstance(name, str) else (name, "", "")
     found = TASKS[one_of("task", task, tuple(TASKS))]
@@ -64,9 +61,8 @@ def task_named(name: str) -> Task:
         return found
     allowed = found.allowed or KINDS
     if kind not in allowed:
-        raise InvalidArgument(
-            f"observations of the task {task!r} must be some of {', '.join(allowed)}, not {kind!r}"
-        )
+        valid = f"observations of the task {task!r} must be some of {', '.join(allowed)}"
+        raise InvalidArgument(f"{valid}, not {kind!r}")
     return found._replace(observation=cast(ObservationKind, kind), is_fixed=True)
 
 

@@ -23,74 +23,48 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mancala_env._util.command_line import Parser, in_one_line, needing, refuse
-from mancala_env.cli import (
-    benchmark,
-    compare,
-    evaluate,
-    exploit,
-    play,
-    prove,
-    replay,
-    rulesets,
-    serve,
-    show,
-    solve,
-    speed,
-    verify,
-    warmup,
-)
 from mancala_env.cli.options import PROGRAM
+from mancala_env.cli.tables import check_outputs
 from mancala_env.errors import did_you_mean
 from mancala_env.version import __version__
 
 
 class _Program(NamedTuple):
-    """A command whose `main` is in another package, and needs the extra "train".
+    """A command whose `main` and `make_parser` are in other packages, and need the extra "train"."""
 
-    `make_parser` is in the same module, unless `parser_module` names another one.
-    """
-
-    HELP: str
+    meaning: str
     feature: str
     module: str
-    parser_module: str = ""
+    parser_module: str
 
     def load(self, module: str) -> Any:
         """Import a module."""
         with needing(self.feature, "train"):
-            return importlib.import_module(module)
+            return importlib.import_module(f"mancala_env.{module}")
 
 
-_COMMANDS: dict[str, Any] = {
-    "evaluate": evaluate,
-    "exploit": exploit,
-    "compare": compare,
-    "solve": solve,
-    "prove": prove,
-    "verify": verify,
-    "speed": speed,
-    "benchmark": benchmark,
-    "show": show,
-    "replay": replay,
-    "play": play,
-    "rulesets": rulesets,
-    "serve": serve,
-    "warmup": warmup,
-    "train": _Program(
-        "train an agent by self-play",
-        "training",
-        "mancala_env.training.run",
-        "mancala_env.training.config",
-    ),
+_GROWTH, _EXPORT = "training.value_growth", "networks.export"
+_COMMANDS: dict[str, str | _Program] = {
+    "evaluate": "rate agents and measure their regret",
+    "exploit": "find the best reply to an agent, and how much it wins",
+    "compare": "compare training runs, with means over their seeds",
+    "solve": "find the exact value of a position",
+    "prove": "find an exact value and write a proof file of it",
+    "verify": "check proof files of exact values",
+    "speed": "measure the engine's speed on this machine",
+    "benchmark": "compare learning algorithms",
+    "show": "draw a position, a turn or a recorded game; describe a checkpoint",
+    "replay": "check and print recorded games",
+    "play": "play in the terminal",
+    "rulesets": "list the rulesets",
+    "serve": "play and study in a browser",
+    "warmup": "compile the kernels once, so that later programs start at once",
+    "train": _Program("train an agent by self-play", "training", "training.run", "training.config"),
     "grow-value": _Program(
-        "train a value network for search from scratch",
-        "growing a value network",
-        "mancala_env.training.value_growth",
+        "train a value network for search from scratch", "growing a value network", _GROWTH, _GROWTH
     ),
     "export": _Program(
-        "write a checkpoint's network as ONNX or safetensors",
-        "exporting a network",
-        "mancala_env.networks.export",
+        "write a checkpoint's network as ONNX or safetensors", "exporting a network", _EXPORT, _EXPORT
     ),
 }
 
@@ -104,7 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(command, _Program):
         return command.load(command.module).main(words[1:], program=f"{PROGRAM} {name}")
     if command is not None:
-        return command.run(parser_of(name).parse_args(words[1:]))
+        options = parser_of(name).parse_args(words[1:])
+        check_outputs(options)
+        return _module(name).run(options)
     if not name.startswith("-"):
         hint = did_you_mean(name, _COMMANDS)
         refuse(PROGRAM, f"unknown command {name!r}{hint}; commands: {', '.join(_COMMANDS)}")
@@ -114,16 +90,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def commands() -> dict[str, str]:
     """Return the commands, with a phrase about each."""
-    return {name: command.HELP for name, command in _COMMANDS.items()}
+    return {name: one if isinstance(one, str) else one.meaning for name, one in _COMMANDS.items()}
+
+
+def _module(name: str) -> Any:
+    """Import the module of a command; other commands may need packages that take long to load."""
+    return importlib.import_module(f"mancala_env.cli.{name}")
 
 
 def parser_of(name: str) -> Parser:
     """Return the parser of a command; those of training need the extra "train"."""
     command = _COMMANDS[name]
     if isinstance(command, _Program):
-        return command.load(command.parser_module or command.module).make_parser(f"{PROGRAM} {name}")
-    parser = Parser(prog=f"{PROGRAM} {name}", program=PROGRAM, description=command.DESCRIPTION)
-    command.add_arguments(parser)
+        return command.load(command.parser_module).make_parser(f"{PROGRAM} {name}")
+    parser = Parser(prog=f"{PROGRAM} {name}", program=PROGRAM, description=_module(name).DESCRIPTION)
+    _module(name).add_arguments(parser)
     return parser
 
 

@@ -5,15 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, MissingPackage, Parser, needing, say
-from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_csv, add_json, add_report
-from mancala_env.cli.tables import check_outputs, print_notes, print_table, put_result
+from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_outputs
+from mancala_env.cli.tables import print_notes, print_table, put_result
 
 if TYPE_CHECKING:
     from mancala_env.benchmark.entries import Entry
     from mancala_env.benchmark.runner import BenchmarkPlan
     from mancala_env.benchmark.summary import BenchmarkSummary
 
-HELP = "compare learning algorithms"
 DESCRIPTION = (
     "Compare learning algorithms by mean regret and rating at equal budgets (docs/guides/benchmark.md). "
     "Without entries, print the results so far. The same command resumes after an interruption."
@@ -25,34 +24,15 @@ _NARROW_HEAD = ("entry", "steps,\nminutes", "mean\nregret", "optimal\nmoves", "E
 def add_arguments(parser: Parser) -> None:
     """Add the command's arguments and options."""
     add = parser.add_argument
-    add(
-        "entries",
-        nargs="*",
-        default=[],
-        metavar="FILE.py",
-        help="entry: the Python file of a learning algorithm, as in training/benchmark/; its code is run",
-    )
+    entry = "entry: the Python file of a learning algorithm, as in training/benchmark/; its code is run"
+    add("entries", nargs="*", default=[], metavar="FILE.py", help=entry)
     add("--folder", default="runs/benchmark", help="folder for the results and the learners' files")
-    add(
-        "--rulesets",
-        "--ruleset",
-        nargs="+",
-        default=[DEFAULT_RULESET],
-        help=f"rulesets, each a {RULESET}; {DEFAULT_RULESET} by default",
-    )
-    add(
-        "--tasks",
-        nargs="+",
-        default=["afterstates"],
-        help="what learners observe: board, afterstates (the default) or anything; an entry runs on the "
-        "tasks it declares",
-    )
-    add(
-        "--observations",
-        nargs="+",
-        default=[],
-        help="observation kinds to compare, such as board replies; each entry runs once with each",
-    )
+    ruleset = f"rulesets, each a {RULESET}; {DEFAULT_RULESET} by default"
+    add("--rulesets", "--ruleset", nargs="+", default=[DEFAULT_RULESET], help=ruleset)
+    task = "what learners observe: board, afterstates (the default) or anything; an entry runs on the tasks "
+    add("--tasks", nargs="+", default=["afterstates"], help=f"{task}it declares")
+    kinds = "observation kinds to compare, such as board replies; each entry runs once with each"
+    add("--observations", nargs="+", default=[], help=kinds)
     add("--steps", nargs="+", type=int, default=[], help="budgets in environment steps")
     add("--core_minutes", nargs="+", type=float, default=[], help="budgets in minutes of processor time")
     add("--seeds", type=int, default=5, help="number of seeds per entry (1..N)")
@@ -60,9 +40,7 @@ def add_arguments(parser: Parser) -> None:
     add("--games", type=int, default=200, help="number of games against each anchor; even")
     add("--anchors", nargs="+", help="opponents with known ratings; by default the ladder's, without perfect")
     add("--lines", nargs="*", help="baselines: specs of agents that do not learn; by default some searches")
-    add_report(parser)
-    add_json(parser)
-    add_csv(parser)
+    add_outputs(parser, "report", "json", "csv")
 
 
 def run(options: Any) -> int:
@@ -73,7 +51,6 @@ def run(options: Any) -> int:
         from mancala_env.benchmark.summary import BenchmarkSummary, write_report
     from mancala_env.errors import MancalaError
 
-    check_outputs(options)
     if not options.folder.strip():  # an unset shell variable
         raise MancalaError(f"--folder must name a folder for the results, not {options.folder!r}")
     folder = Path(options.folder)

@@ -3,14 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, Parser, needing
-from mancala_env.cli.options import add_csv, add_json, add_report
+from mancala_env.cli.options import add_outputs
 from mancala_env.cli.progress import stages
-from mancala_env.cli.tables import check_outputs, print_notes, print_table, prints_tables, put_result
+from mancala_env.cli.tables import print_notes, print_table, prints_tables, put_result
 
 if TYPE_CHECKING:
     from mancala_env.benchmark.run_comparison import RunComparison
 
-HELP = "compare training runs, with means over their seeds"
 DESCRIPTION = (
     "Compare training runs. Runs that differ only in their seeds form a group. Each group gets the means of "
     "its results, with 95 % intervals over seeds, and learning curves. See docs/guides/compare.md."
@@ -20,24 +19,13 @@ DESCRIPTION = (
 def add_arguments(parser: Parser) -> None:
     """Add the command's arguments and options."""
     add = parser.add_argument
-    add(
-        "runs",
-        nargs="+",
-        metavar="RUN",
-        help='folder of a run, or a quoted pattern such as "runs/a-seed-*", whose runs form a group',
-    )
+    run = 'folder of a run, or a quoted pattern such as "runs/a-seed-*", whose runs form a group'
+    add("runs", nargs="+", metavar="RUN", help=run)
     add("--checkpoints", type=int, default=6, help="maximum number of checkpoints per run to measure")
-    add(
-        "--games",
-        type=int,
-        default=0,
-        help="number of games of each run's last checkpoint against each anchor of the ladder, for a rating; "
-        "even; 0 for no ratings",
-    )
+    games = "number of games of each run's last checkpoint against each anchor of the ladder, for a rating; "
+    add("--games", type=int, default=0, help=f"{games}even; 0 for no ratings")
     add("--results", metavar="FILE", help="file of finished games, to resume from and to append to")
-    add_report(parser)
-    add_json(parser)
-    add_csv(parser)
+    add_outputs(parser, "report", "json", "csv")
 
 
 def run(options: Any) -> int:
@@ -46,7 +34,6 @@ def run(options: Any) -> int:
         from mancala_env.benchmark.run_comparison import compare_runs
         from mancala_env.benchmark.run_comparison_report import write_report
 
-    check_outputs(options)
     chosen = {name: getattr(options, name) for name in ("checkpoints", "games", "results")}
     try:
         with stages(quiet=not prints_tables(options)) as progress:

@@ -18,23 +18,34 @@ if TYPE_CHECKING:
     from mancala_env.networks.checkpoint import Identity
 
 
-def show_agent(text: str, kind: tuple[str, str], spec: Spec | None, as_json: bool) -> None:
+def show_agent(
+    text: str, kind: tuple[str, str], spec: Spec | None, as_json: bool, ruleset: Ruleset | None = None
+) -> None:
     """Print the description of an agent and of its network.
 
     `text` is a spec, or the name of a kind of agent, for which `spec` is None. `kind` is the form of such
-    specs, and their meaning.
+    specs, and their meaning. Its exploitability is printed for a ruleset of the catalogue.
     """
+    from mancala_env.evaluation.exploit import exploitability_text, stored_exploitability
+
     form, meaning = kind
+    bundled = {} if ruleset is None else stored_exploitability(ruleset)
+    bounds = bundled.get(spec.identity) if bundled and spec is not None and not spec.runs_code else None
     network = None if spec is None else spec.checkpoint or spec.network
     if as_json:
-        described = {"spec": text, "form": form, "meaning": meaning}
+        described: dict[str, Any] = {"spec": text, "form": form, "meaning": meaning}
         if network is not None:
             described |= {"file": network, "network": _as_dict(network)}
+        if bundled:
+            described["exploitability"] = bounds
         print_json(described)
         return
     print(f"{text}: {meaning} (spec: {form})")
     if network is not None:
         show_network(network)
+    if bundled and ruleset is not None:
+        seeds = " seeds" * (bounds is not None)
+        print(f"exploitability in {ruleset.name}: {exploitability_text(bounds)}{seeds}")
 
 
 def show_network(path: str, all_settings: bool = False, as_json: bool = False) -> None:

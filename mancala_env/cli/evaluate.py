@@ -5,19 +5,19 @@ from collections.abc import Sequence
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mancala_env._util.command_line import Interrupted, Parser, say, whole_number_or
 from mancala_env.agents import Spec
-from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_common, add_csv, add_report
+from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_common, add_outputs
 from mancala_env.cli.progress import stages
-from mancala_env.cli.tables import check_outputs, print_notes, print_table, prints_tables, put_result
+from mancala_env.cli.tables import print_notes, print_table, prints_tables, put_result
+from mancala_env.evaluation import report
+from mancala_env.evaluation.agent_evaluation import Evaluation, evaluate
+from mancala_env.evaluation.match_options import EvaluationOptions
+from mancala_env.evaluation.prepared import prepare
 from mancala_env.rulesets import Ruleset, lookup
 
-if TYPE_CHECKING:
-    from mancala_env.evaluation.agent_evaluation import Evaluation
-
-HELP = "rate agents and measure their regret"
 DESCRIPTION = (
     "Rate agents on the scale of the stored ladder, and measure their regret: the seeds that a move loses "
     "compared with perfect play. docs/guides/evaluate.md explains the numbers."
@@ -42,27 +42,19 @@ def add_arguments(parser: Parser) -> None:
         help="set of openings; with the ladder, by default the ladder's; otherwise balanced openings or, if "
         "none are bundled, openings held out for evaluation",
     )
-    add(
-        "--rounds",
-        type=whole_number_or("match"),
-        default=1,
-        help='number of rounds per game, or "match"; above 1 needs --no_ladder and excludes --own_games',
-    )
+    rounds = 'number of rounds per game, or "match"; above 1 needs --no_ladder and excludes --own_games'
+    add("--rounds", type=whole_number_or("match"), default=1, help=rounds)
     parser.add_switch(
         "ladder",
         None,
         "play all anchors of the ladder; by default a single agent plays all, several agents play two each",
     )
     parser.add_switch("regret", True, "measure regret over the bundled solved positions")
-    add(
-        "--own_games",
-        type=int,
-        default=0,
-        help="number of games of each agent against itself, in which regret is measured; even",
-    )
+    own = "number of games of each agent against itself, in which regret is measured; even"
+    add("--own_games", type=int, default=0, help=own)
     add("--results", metavar="FILE", help="file of finished games, to resume from and to append to")
     add("--records", metavar="FILE", help="file of game records to append the new games to")
-    add_report(parser)
+    add_outputs(parser, "report")
     add("--seed", type=int, default=0, help="random seed of openings and agents")
     add(
         "--ray",
@@ -71,23 +63,18 @@ def add_arguments(parser: Parser) -> None:
         'on this machine, "auto" joins the running cluster of this machine, HOST:6379 joins another cluster',
     )
     add_common(parser)
-    add_csv(parser)
+    add_outputs(parser, "csv")
 
 
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
-    from mancala_env.evaluation.agent_evaluation import evaluate
-    from mancala_env.evaluation.match_options import EvaluationOptions
-    from mancala_env.evaluation.prepared import prepare
-
-    check_outputs(options)
     specs = [Spec.parse(spec) for spec in options.specs]
     ruleset = ruleset_of(specs) if options.ruleset is None else options.ruleset
     if options.ladder is None:
-        options.ladder = len(specs) == 1
-        if not options.ladder and _is_ladder_usable(options):
-            # Two anchors keep the ladder's scale in little time.
-            options.ladder, options.max_anchors = True, 2
+        start = options.rounds, options.opening_turns, options.opening_set
+        options.ladder = len(specs) == 1 or start == (1, None, None)
+        if options.ladder and len(specs) > 1:
+            options.max_anchors = 2  # they keep the ladder's scale in little time
     for spec in specs:
         spec.on(lookup(ruleset))  # raises before the positions are solved if a network is missing
     if options.regret or options.ladder:
@@ -107,9 +94,9 @@ def run(options: Any) -> int:
             evaluation = evaluate(options.specs, ruleset, **chosen)
     except BaseException as error:
         if so_far:  # an exception of an agent must not lose hours of measurements
-            is_noted = str(error) and any(str(error) in note for note in so_far[-1].notes)
-            if not is_noted:
-                so_far[-1].notes.append(f"incomplete: {type(error).__name__} ended the evaluation")
+            notes = so_far[-1].notes
+            if not str(error) or not any(str(error) in note for note in notes):
+                notes.append(f"incomplete: {type(error).__name__} ended the evaluation")
             _print_and_write(so_far[-1], options)
         if not isinstance(error, KeyboardInterrupt):
             raise
@@ -119,14 +106,9 @@ def run(options: Any) -> int:
     return 0
 
 
-def _print_and_write(evaluation: "Evaluation", options: Any) -> None:
-    from mancala_env.evaluation.report import write_report
-
-    put_result(evaluation, options, lambda: _print_evaluation(evaluation), write_report=write_report)
-
-
-def _is_ladder_usable(options: Any) -> bool:
-    return options.rounds == 1 and options.opening_turns is None and options.opening_set is None
+def _print_and_write(evaluation: Evaluation, options: Any) -> None:
+    show, write_report = partial(_print_evaluation, evaluation), report.write_report
+    put_result(evaluation, options, show, write_report=write_report)
 
 
 def ruleset_of(specs: Sequence[Spec]) -> Ruleset | str:
@@ -134,11 +116,9 @@ def ruleset_of(specs: Sequence[Spec]) -> Ruleset | str:
     return next((found for spec in specs if (found := spec.ruleset) is not None), DEFAULT_RULESET)
 
 
-def _print_evaluation(evaluation: "Evaluation") -> None:
-    from mancala_env.evaluation import report
-
+def _print_evaluation(evaluation: Evaluation) -> None:
     if evaluation.ratings is not None:
-        head, rows = report.ratings_table(evaluation.ratings)
+        head, rows = report.ratings_table(evaluation.ratings, evaluation.exploitability)
         rows = [[">" * (row[0] in evaluation.agents), *row] for row in rows]
         print_table(["", *head], rows, f"Ratings, {evaluation.ruleset}, {evaluation.openings}")
         print_table(*report.matches_table(evaluation.matches), f"Matches from {evaluation.openings}")
@@ -151,8 +131,6 @@ def _print_evaluation(evaluation: "Evaluation") -> None:
     notes = [evaluation.scale] if evaluation.ratings is not None else []
     trained = [spec for spec in evaluation.agents if Path(spec.rpartition(":")[2]).suffix == ".zip"]
     if evaluation.matches and trained and evaluation.opening_set in ("balanced", "fair"):
-        notes.append(
-            f"these games start from {evaluation.openings}; the win rates of mancala train differ, because "
-            "its games start after random turns"
-        )
+        why = "the win rates of mancala train differ, because its games start after random turns"
+        notes.append(f"these games start from {evaluation.openings}; {why}")
     print_notes((*notes, *evaluation.notes))

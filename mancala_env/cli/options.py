@@ -30,13 +30,8 @@ def position_of(text: str, ruleset: str | None) -> Position:
 
 def add_position(parser: Parser) -> None:
     """Add the argument POSITION and `--ruleset`, for :func:`position_given`."""
-    parser.add_argument(
-        "position",
-        nargs="*",
-        default=[],
-        metavar="POSITION",
-        help=f"position, as printed by mancala show, or {RULESET}, for its start position",
-    )
+    form = f"position, as printed by mancala show, or {RULESET}, for its start position"
+    parser.add_argument("position", nargs="*", default=[], metavar="POSITION", help=form)
     parser.add_argument("--ruleset", help=f"{RULESET}, of POSITION or of the start position to solve")
 
 
@@ -58,19 +53,17 @@ def position_given(options: Any) -> Position:
 def add_common(parser: Parser, threads: str = "all cores") -> None:
     """Add `--num_threads` and `--json`; `threads` describes the default number of threads."""
     parser.add_argument("--num_threads", type=int, help=f"number of CPU threads; {threads} by default")
-    add_json(parser)
+    add_outputs(parser, "json")
 
 
-def add_json(parser: Parser) -> None:
-    """Add `--json`."""
-    parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+_OUTPUTS: dict[str, dict[str, Any]] = {
+    "json": {"action": "store_true", "help": "print one JSON document and nothing else"},
+    "csv": {"metavar": "FILE", "help": 'CSV file to write the table to; "-" prints only CSV'},
+    "report": {"metavar": "FILE", "help": "report file to write, .html or .png"},
+}
 
 
-def add_csv(parser: Parser) -> None:
-    """Add `--csv`, for :func:`mancala_env.cli.tables.put_result`."""
-    parser.add_argument("--csv", metavar="FILE", help='CSV file to write the table to; "-" prints only CSV')
-
-
-def add_report(parser: Parser) -> None:
-    """Add `--report`."""
-    parser.add_argument("--report", metavar="FILE", help="report file to write, .html or .png")
+def add_outputs(parser: Parser, *names: str) -> None:
+    """Add `--json`, `--csv` or `--report`, for :func:`mancala_env.cli.tables.put_result`."""
+    for name in names:
+        parser.add_argument(f"--{name}", **_OUTPUTS[name])

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mancala_env._util.command_line import Interrupted, Parser, needing, whole_number_or
 from mancala_env._util.stop_signals import STOP_SIGNALS, Terminated, handled, is_ignored, undisturbed
@@ -12,11 +12,9 @@ from mancala_env.cli.options import DEFAULT_RULESET, RULESET, position_of
 from mancala_env.errors import InvalidArgument, MancalaError
 from mancala_env.games.position import Position
 from mancala_env.games.records import check_appendable
+from mancala_env.terminal.game import InteractiveGame
+from mancala_env.terminal.plain import PlainPlay
 
-if TYPE_CHECKING:
-    from mancala_env.terminal.game import InteractiveGame
-
-HELP = "play in the terminal"
 DESCRIPTION = (
     "Play against an agent or a person, or watch two agents. "
     "docs/guides/terminal.md has the keys and commands."
@@ -37,15 +35,10 @@ def add_arguments(parser: Parser) -> None:
     add("--start", metavar="POSITION", help="position to start from, as printed by mancala show")
     add("--seed", type=int, help="random seed of the agents; random by default")
     add("--record", metavar="FILE", help="file of game records to append the game to when it ends")
-    add(
-        "--values_seconds", type=float, default=10.0, help="time limit of the solver per position, in seconds"
-    )
-    add(
-        "--seed_seconds",
-        type=float,
-        default=0.12,
-        help="duration of the animation per sown seed, in seconds; 0 for no animation",
-    )
+    limit = "time limit of the solver per position, in seconds"
+    add("--values_seconds", type=float, default=10.0, help=limit)
+    duration = "duration of the animation per sown seed, in seconds; 0 for no animation"
+    add("--seed_seconds", type=float, default=0.12, help=duration)
     plain = "print lines of text instead of a board, for example for a screen reader; the default without a "
     plain += "terminal"
     add("--plain", action="store_true", help=plain)
@@ -53,17 +46,16 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
-    from mancala_env.terminal.game import InteractiveGame
-
     for name in ("values_seconds", "seed_seconds"):
         value = getattr(options, name)
         if not 0 <= value <= 3600 or (name == "values_seconds" and value == 0):
             raise InvalidArgument(f"--{name} must be a number of seconds up to 3600, not {value}")
     if options.record is not None:
         check_appendable(options.record)  # before the game rather than after it
-    game = InteractiveGame(
-        _start(options), options.south, options.north, rounds=options.rounds, seed=options.seed
-    )
+    start = Position(DEFAULT_RULESET if options.ruleset is None else options.ruleset)
+    if options.start is not None:
+        start = position_of(options.start, options.ruleset)
+    game = InteractiveGame(start, options.south, options.north, rounds=options.rounds, seed=options.seed)
     if options.record is not None:
         game.record()  # raises now if a record cannot hold the players' names
     try:
@@ -76,11 +68,9 @@ def run(options: Any) -> int:
             _keep(game, options.record)
 
 
-def _play(game: "InteractiveGame", options: Any) -> int:
+def _play(game: InteractiveGame, options: Any) -> int:
     can_move_cursor = os.environ.get("TERM", "") not in ("dumb", "")
     if options.plain or not (sys.stdin.isatty() and sys.stdout.isatty() and can_move_cursor):
-        from mancala_env.terminal.plain import PlainPlay
-
         PlainPlay(game, iter(sys.stdin.readline, ""), sys.stdout, options.values_seconds).run()
         return 0
     with needing("the board in the terminal (not --plain)", "play"):
@@ -101,7 +91,7 @@ def _play(game: "InteractiveGame", options: Any) -> int:
     return app.return_code or 0
 
 
-def _keep(game: "InteractiveGame", path: str) -> None:
+def _keep(game: InteractiveGame, path: str) -> None:
     """Append the game to a file; if that fails, print it, so that it is not lost."""
     with undisturbed():
         try:
@@ -109,9 +99,3 @@ def _keep(game: "InteractiveGame", path: str) -> None:
         except (MancalaError, OSError):
             print(game.record().to_text())
             raise
-
-
-def _start(options: Any) -> Position:
-    if options.start is None:
-        return Position(DEFAULT_RULESET if options.ruleset is None else options.ruleset)
-    return position_of(options.start, options.ruleset)

@@ -4,12 +4,7 @@ import contextlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
-
-from mancala_env.games.position import Position
-
-if TYPE_CHECKING:
-    from mancala_env.solver import Progress
+from typing import Any
 
 
 @contextlib.contextmanager
@@ -42,45 +37,22 @@ def stages(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
 
 
 @contextlib.contextmanager
-def lines(quiet: bool) -> Iterator[Callable[[str, float], None]]:
-    """Yield a function ``show(text, seconds)`` for the progress of work of unknown length.
+def lines(quiet: bool, total: int | None = None) -> Iterator[Callable[..., None]]:
+    """Yield a function ``show(text, seconds, done=0)`` for the progress of a search.
 
-    A terminal shows the last text. A file gets lines: the first after two seconds, later lines at growing
-    intervals.
+    A terminal shows the last text, with a bar of `done` out of `total`. A file gets lines: the first after
+    two seconds, later lines at growing intervals.
     """
     due = 2.0
     with _bars(quiet, "TimeElapsedColumn") as bars:
-        task = None if bars is None else bars.add_task("", total=None)
+        task = None if bars is None else bars.add_task("", total=total)
 
-        def show(text: str, seconds: float) -> None:
+        def show(text: str, seconds: float, done: int = 0) -> None:
             nonlocal due
             if bars is not None:
-                bars.update(task, description=text)
+                bars.update(task, completed=done, description=text)
             elif not quiet and seconds >= due:
                 due = seconds + min(600.0, seconds)
                 print(f"{seconds:.0f} s: {text}", file=sys.stderr, flush=True)
-
-        yield show
-
-
-@contextlib.contextmanager
-def bounds(position: Position, quiet: bool) -> Iterator[Callable[["Progress"], None]]:
-    """Show the bounds of a position's value on standard error, within a with statement.
-
-    A terminal shows a bar. A file gets lines: the first after two seconds, later lines at growing intervals.
-    """
-    most, due = 2 * position.ruleset.total_seeds, 2.0
-    with _bars(quiet, "TimeElapsedColumn") as bars:
-        task = None if bars is None else bars.add_task("value", total=most)
-
-        def show(progress: "Progress") -> None:
-            nonlocal due
-            found = f"value {progress.lower:+d} to {progress.upper:+d}, {progress.nodes:,} nodes"
-            if bars is not None:
-                known = most - min(most, progress.upper - progress.lower)
-                bars.update(task, completed=known, description=found)
-            elif not quiet and progress.seconds >= due:
-                due = progress.seconds + min(600.0, progress.seconds)
-                print(f"{progress.seconds:.0f} s: {found}", file=sys.stderr, flush=True)
 
         yield show

@@ -1,8 +1,8 @@
 """`mancala prove`: find the exact value of a position and write a proof file of it."""
 
-from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mancala_env._util.command_line import Interrupted, Parser, check_out
 from mancala_env.cli.options import add_common, add_position, position_given
@@ -11,12 +11,9 @@ from mancala_env.cli.tables import print_json
 from mancala_env.engine.state import PLAYERS
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import Position
+from mancala_env.solver.certificate import InvalidProof, Proof, verify
+from mancala_env.solver.certificate_search import ProofPlan, ProofProgress, prove
 
-if TYPE_CHECKING:
-    from mancala_env.solver.certificate import Proof
-    from mancala_env.solver.certificate_search import ProofProgress
-
-HELP = "find an exact value and write a proof file of it"
 DESCRIPTION = (
     "Find the exact value of a position, and write a proof file that mancala verify and two independent "
     "programs check. After Ctrl-C the same command resumes the unfinished proof, but not the search for its "
@@ -29,11 +26,8 @@ def add_arguments(parser: Parser) -> None:
     add_position(parser)
     add = parser.add_argument
     add("--out", metavar="FILE", help="proof file to write; by default RULESET.proof")
-    add(
-        "--actions",
-        action="store_true",
-        help="prove the position after each turn instead, in FILE-TURN.proof; finished files are kept",
-    )
+    each = "prove the position after each turn instead, in FILE-TURN.proof; finished files are kept"
+    add("--actions", action="store_true", help=each)
     add("--leaf", type=int, default=8, help="most free seeds of a position that a checker searches itself")
     add("--cap", type=int, default=255, help="largest level of an owned hole in the accounts; 255 is exact")
     add("--seeds", type=int, default=1, help="number of attempts for each claim; the smallest proof is kept")
@@ -44,9 +38,6 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
-    from mancala_env.solver.certificate import Proof
-    from mancala_env.solver.certificate_search import ProofPlan
-
     position = position_given(options)
     plan = ProofPlan(options.leaf, options.cap, options.seeds, options.trial)
     out = Path(f"{position.ruleset.name}.proof" if options.out is None else options.out)
@@ -54,7 +45,8 @@ def run(options: Any) -> int:
     if options.actions:
         todo = {
             out.with_name(f"{out.stem}-{turn_text(position.player, action)}{out.suffix}"): after
-            for action, after in _positions_after(position)
+            for action in position.legal_actions
+            if not (after := _position_after(position, action)).is_over
         }
     for file in todo:
         check_out(file, option="--out", read=Proof.read)
@@ -71,34 +63,24 @@ def run(options: Any) -> int:
     return 0
 
 
-def _positions_after(position: Position) -> Iterator[tuple[int, Position]]:
-    """Yield each action after which the round still runs, and the position after it."""
-    for action in position.legal_actions:
-        after = position.copy()
-        after.play(action)
-        if not after.is_over:
-            yield action, after
+def _position_after(position: Position, action: int) -> Position:
+    after = position.copy()
+    after.play(action)
+    return after
 
 
-def _finished(position: Position, file: Path) -> "Proof | None":
+def _finished(position: Position, file: Path) -> Proof | None:
     """Return the proof of a file if it is a valid proof of the value of a position."""
-    from mancala_env.solver.certificate import InvalidProof, Proof, verify
-
-    if not file.exists() or not (content := file.read_bytes()):
-        return None
-    proof = Proof.from_bytes(content)
-    if proof.bounds[0] != proof.bounds[1] or Proof(position, proof.claims).to_bytes() != content:
-        return None
-    try:
-        return verify(proof).proof
-    except InvalidProof:
-        return None
+    if file.exists() and (content := file.read_bytes()):
+        proof = Proof.from_bytes(content)
+        if proof.bounds[0] == proof.bounds[1] and Proof(position, proof.claims).to_bytes() == content:
+            with suppress(InvalidProof):
+                return verify(proof).proof
+    return None
 
 
-def _prove(position: Position, plan: Any, file: Path, options: Any) -> "Proof":
+def _prove(position: Position, plan: Any, file: Path, options: Any) -> Proof:
     """Write a proof file, and return the proof."""
-    from mancala_env.solver.certificate_search import prove
-
     checkpoint = file.with_name(f".{file.name}.part")
     try:
         with lines(quiet=options.json) as show:
@@ -117,7 +99,7 @@ def _prove(position: Position, plan: Any, file: Path, options: Any) -> "Proof":
     return proof
 
 
-def _line(now: "ProofProgress") -> str:
+def _line(now: ProofProgress) -> str:
     if now.least is None:
         return f"searching the value: {now.nodes:,} nodes"
     claim = f"{PLAYERS[now.player]} gets at least {now.least}"

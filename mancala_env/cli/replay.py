@@ -6,14 +6,13 @@ from typing import Any
 from mancala_env._util.checks import whole
 from mancala_env._util.command_line import Parser
 from mancala_env._util.output_streams import is_read
-from mancala_env.cli.options import add_json
+from mancala_env.cli.options import add_outputs
 from mancala_env.cli.show import position_as_dict
 from mancala_env.cli.tables import describe_turn, print_json
 from mancala_env.engine.state import PLAYERS
 from mancala_env.errors import printable
 from mancala_env.games.records import GameRecord, InvalidRecord, Step, read_games
 
-HELP = "check and print recorded games"
 DESCRIPTION = (
     "Check the games of a file by replaying them, and list them. A single game is printed turn by turn. "
     "The command reports an illegal turn or a wrong result in one line."
@@ -27,17 +26,16 @@ def add_arguments(parser: Parser) -> None:
     )
     parser.add_argument("--game", type=int, help="number of the game to print, from 1")
     parser.add_argument("--turn", type=int, help="turn after which to show the board; 0 for the start")
-    add_json(parser)
+    add_outputs(parser, "json")
 
 
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
     game = None if options.game is None else whole("--game", options.game, 1)
     turn = None if options.turn is None else whole("--turn", options.turn, 0)
-    count, chosen = 0, None
+    count, chosen, file = 0, None, printable(options.file)
     listed: list[dict[str, Any]] = []
-    for record in read_games(options.file):  # all of them: an error anywhere in the file is reported
-        count += 1
+    for count, record in enumerate(read_games(options.file), 1):  # all: an error anywhere is reported
         if game in (None, count):
             chosen = record
         if game is None and options.json:
@@ -47,13 +45,11 @@ def run(options: Any) -> int:
             if not is_read():  # mancala replay games.txt | head
                 return 0
     if count == 0:
-        raise InvalidRecord(f"{printable(options.file)} does not contain a game")
+        raise InvalidRecord(f"{file} does not contain a game")
     if chosen is None:
-        raise InvalidRecord(
-            f"--game must be 1 to {count}, the number of games in {printable(options.file)}, not {game}"
-        )
+        raise InvalidRecord(f"--game must be 1 to {count}, the number of games in {file}, not {game}")
     if game is None and count > 1 and turn is not None:
-        raise InvalidRecord(f"{printable(options.file)} contains {count} games; choose one with --game")
+        raise InvalidRecord(f"{file} contains {count} games; choose one with --game")
     if turn is not None:
         _show_turn(chosen, turn, options.json)
     elif options.json:
@@ -67,16 +63,16 @@ def run(options: Any) -> int:
 
 
 def _show_turn(record: GameRecord, number: int, as_json: bool) -> None:
-    position, turn_line = record.start_position, ""
+    position, lines = record.start_position, []
     if number:
         if number > (num_turns := len(record.turns)):
             raise InvalidRecord(f"--turn must be 0 to {num_turns}, the last turn of the game, not {number}")
         step = next(step for step in record.replay() if step.number == number)
-        position, turn_line = step.after, _turn_line(step)
+        position, lines = step.after, [_turn_line(step)]
     if as_json:
         print_json(position_as_dict(position))
     else:
-        print("\n".join(filter(None, (turn_line, str(position), position.to_text()))))
+        print(*lines, position, position.to_text(), sep="\n")
 
 
 def _game_lines(record: GameRecord) -> Iterator[str]:

@@ -6,10 +6,9 @@ from typing import Any
 from mancala_env import rulesets
 from mancala_env._util.command_line import Parser
 from mancala_env._util.tabular import TableRows
-from mancala_env.cli.options import RULESET, add_csv, add_json
-from mancala_env.cli.tables import check_outputs, print_table, put_result
+from mancala_env.cli.options import RULESET, add_outputs
+from mancala_env.cli.tables import print_table, put_result
 
-HELP = "list the rulesets"
 DESCRIPTION = "List rulesets with their rule options and sources."
 
 
@@ -18,13 +17,11 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "rulesets", nargs="*", metavar="RULESET", help=f"{RULESET}; by default all of the catalogue"
     )
-    add_json(parser)
-    add_csv(parser)
+    add_outputs(parser, "json", "csv")
 
 
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
-    check_outputs(options)
     every = [rulesets.lookup(name) for name in options.rulesets or rulesets.names()]
     plain = [asdict(ruleset) for ruleset in every]
     columns = {name: f"Attribute {name} of the ruleset" for name in plain[0]}
@@ -34,11 +31,10 @@ def run(options: Any) -> int:
 
 
 def _print(every: list[rulesets.Ruleset]) -> None:
-    rows = [
-        [f"2x{one.row_width}", str(one.seeds_per_hole), one.direction, one.landing, one.match, one.source]
-        for one in every
-    ]
-    rows = [[one.name, *row] for one, row in zip(every, rows, strict=True)]
+    rows = []
+    for one in every:
+        numbers = [f"2x{one.row_width}", str(one.seeds_per_hole)]
+        rows.append([one.name, *numbers, one.direction, one.landing, one.match, one.source])
     head = ["ruleset", "board", "seeds per hole", "direction", "landing", "match", "source"]
     narrow = [name.removesuffix(" per hole") for name in head[:-1]]
     if print_table(head, rows, narrow=(narrow, [row[:-1] for row in rows])):

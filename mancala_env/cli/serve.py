@@ -16,7 +16,6 @@ from mancala_env.games.position import Position
 from mancala_env.rulesets import lookup
 from mancala_env.web.address import page_address
 
-HELP = "play and study in a browser"
 DESCRIPTION = (
     "Serve the page for playing and studying in a browser. The server adds trained checkpoints, agents in "
     "Python, and a solver with gigabytes of memory. Only this machine can connect, unless you set --host."
@@ -54,14 +53,9 @@ def run(options: Any) -> int:
     start = "" if options.ruleset is None else page_address(Position(lookup(options.ruleset)))
     listening = _listening(options.host, options.port)
     port = listening.getsockname()[1]
-    limits = Limits()
-    app = new_app(
-        checkpoints=None if folder is None else Path(folder),
-        agents=tuple(options.agents),
-        limits=limits,
-        memory_mb=options.memory_mb,
-        hosts=_names(options.host),
-    )
+    limits, checkpoints = Limits(), None if folder is None else Path(folder)
+    served = {"checkpoints": checkpoints, "agents": tuple(options.agents), "limits": limits}
+    app = new_app(**served, memory_mb=options.memory_mb, hosts=_names(options.host))
     name = "127.0.0.1" if options.host in ("0.0.0.0", "::") else options.host
     address = f"http://{f'[{name}]' if ':' in name else name}:{port}/{start}"
     print(f"mancala is served at {address} (press Ctrl-C to stop)", flush=True)
@@ -95,9 +89,8 @@ def _listening(host: str, port: int) -> socket.socket:
         listening.listen()  # a browser opened before the server runs waits
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InvalidArgument(
-            f"cannot listen on {host}:{port}: {reason}; --port 0 takes any free port"
-        ) from error
+        hint = "--port 0 takes any free port"
+        raise InvalidArgument(f"cannot listen on {host}:{port}: {reason}; {hint}") from error
     return listening
 
 

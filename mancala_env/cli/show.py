@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from functools import partial
 from os.path import exists
 from typing import Any
 
@@ -12,14 +13,13 @@ from mancala_env.agents import InvalidSpec, Spec
 from mancala_env.agents.registry import kind_named
 from mancala_env.cli.describe import show_agent, show_network
 from mancala_env.cli.evaluate import ruleset_of
-from mancala_env.cli.options import DEFAULT_RULESET, RULESET, add_csv, add_json, is_ruleset, position_of
-from mancala_env.cli.tables import check_outputs, describe_turn, print_json, put_result
+from mancala_env.cli.options import DEFAULT_RULESET, RULESET, add_outputs, is_ruleset, position_of
+from mancala_env.cli.tables import describe_turn, print_json, put_result
 from mancala_env.errors import InvalidArgument, InvalidPosition, printable
 from mancala_env.games import pictures
 from mancala_env.games.position import Position
 from mancala_env.games.records import InvalidRecord, read_games
 
-HELP = "draw a position, a turn or a recorded game; describe a checkpoint"
 DESCRIPTION = (
     "Draw a position, a turn or a recorded game, as text or as a picture file. Or describe a checkpoint or "
     "an agent. With --csv, write the metrics of a training run."
@@ -51,8 +51,7 @@ def add_arguments(parser: Parser) -> None:
     add("--theme", help="colours of the picture: light, dark or, for SVG, auto (the default)")
     add("--ruleset", help=f"{RULESET}, of a position or an agent; {DEFAULT_RULESET} by default")
     add("--all", action="store_true", help="print all settings of a checkpoint")
-    add_json(parser)
-    add_csv(parser)
+    add_outputs(parser, "json", "csv")
 
 
 def run(options: Any) -> int:
@@ -69,24 +68,21 @@ def run(options: Any) -> int:
         return 0
     if options.game is not None or options.turn is not None:
         raise InvalidArgument(f"--game and --turn need a file of game records, not {printable(text)!r}")
-    if _picture(options) is not None or options.action is not None:
+    first_word, is_drawn = text.partition(" ")[0], _picture(options) is not None or options.action is not None
+    is_position = is_start or (first_word != text and ":" not in first_word and not exists(text))
+    spec, kind = None if is_position or is_drawn else _spec_of(text), kind_named(text)
+    if is_position or is_drawn:
         _show_position(Position(text) if is_start else position_of(text, options.ruleset), options)
-        return 0
-    first_word = text.partition(" ")[0]
-    is_position = not is_start and first_word != text and ":" not in first_word and not exists(text)
-    spec, kind = None if is_start or is_position else _spec_of(text), kind_named(text)
-    if spec is not None and spec.kind == "checkpoint":
+    elif spec is not None and spec.kind == "checkpoint":
         _refuse_ruleset(text, options)
         show_network(text, options.all, options.json)
     elif spec is not None:
         ruleset = rulesets.lookup(ruleset_of([spec]) if options.ruleset is None else options.ruleset)
         if not spec.runs_code and spec.files:
             agents.make(spec, ruleset, num_threads=1)  # raises if a file of the spec is damaged
-        show_agent(text, spec.meaning, spec.on(ruleset), options.json)
+        show_agent(text, spec.meaning, spec.on(ruleset), options.json, ruleset)
     elif kind is not None:
         show_agent(text, kind, None, options.json)
-    elif is_start or is_position:
-        _show_position(Position(text) if is_start else position_of(text, options.ruleset), options)
     else:
         raise InvalidPosition(
             f"{text!r} is not a ruleset ({', '.join(rulesets.names())}), an agent, a file or a position"
@@ -96,24 +92,20 @@ def run(options: Any) -> int:
 
 def _show_metrics(path: str, options: Any) -> None:
     """Write the metrics of a run as CSV, and describe its last checkpoint."""
-    check_outputs(options)
     for name in ("ruleset", "action", "game", "turn", *_PICTURES):
         if getattr(options, name) is not None:
             raise InvalidArgument(f"--csv writes the metrics of a run and does not go with --{name}")
     with needing("the metrics of a run", "train"):
         from mancala_env.training.run_results import folder_of, read_run
     results = read_run(folder_of(path))
-    checkpoint = str(results.checkpoint)
-    as_json = json.loads(results.identity.to_json())
-    put_result(results, options, lambda: show_network(checkpoint, options.all), as_json=as_json)
+    show, as_json = partial(show_network, str(results.checkpoint), options.all), results.identity.to_json()
+    put_result(results, options, show, as_json=json.loads(as_json))
 
 
 def _refuse_ruleset(text: str, options: Any) -> None:
-    """Raise if --ruleset is given for something that is of one ruleset."""
     if options.ruleset is not None:
-        raise InvalidArgument(
-            f"--ruleset needs an agent such as trained, or a position, not {printable(text)!r}"
-        )
+        needs = "--ruleset needs an agent such as trained, or a position"
+        raise InvalidArgument(f"{needs}, not {printable(text)!r}")
 
 
 def _spec_of(text: str) -> Spec | None:
@@ -124,7 +116,7 @@ def _spec_of(text: str) -> Spec | None:
         kind, colon, _ = text.partition(":")
         if (colon and kind_named(kind) is not None) or "folder of a run" in str(error):
             raise
-        return None
+    return None
 
 
 def _show_position(position: Position, options: Any) -> None:
@@ -175,9 +167,8 @@ def _show_record(path: str, options: Any) -> None:
             raise InvalidArgument("--action needs a position: choose the turn before it with --turn")
         picture = _picture(options)
         if picture is None:
-            raise InvalidArgument(
-                "add --gif or --mp4 FILE to draw a game, or --turn; `mancala replay` prints it as text"
-            )
+            hint = "`mancala replay` prints it as text"
+            raise InvalidArgument(f"add --gif or --mp4 FILE to draw a game, or --turn; {hint}")
         pictures.save(picture, record, theme=options.theme, width=options.width)
         return
     turn, position = whole("--turn", options.turn, 0, len(record.turns)), record.start_position
@@ -191,16 +182,13 @@ def _show_record(path: str, options: Any) -> None:
 
 def position_as_dict(position: Position) -> dict[str, Any]:
     """Return a position as plain data for JSON."""
+    arrays = {name: getattr(position, name).tolist() for name in ("seeds", "owner", "territory")}
     return {
         "position": position.to_text(),
         "ruleset": position.ruleset.name,
-        "seeds": position.seeds.tolist(),
-        "owner": position.owner.tolist(),
-        "territory": position.territory.tolist(),
+        **arrays,
         "stores": list(position.stores),
-        "player": position.player,
-        "round": position.round,
-        "end": position.end,
+        **{name: getattr(position, name) for name in ("player", "round", "end")},
         "counts": list(position.counts),
         "legal_actions": list(position.legal_actions),
     }

@@ -1,20 +1,17 @@
 """`mancala solve`: find the exact value of a position and of every legal turn."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mancala_env._util.command_line import Interrupted, Parser
 from mancala_env._util.tabular import TableRows
-from mancala_env.cli.options import add_common, add_csv, add_position, position_given
-from mancala_env.cli.progress import bounds
-from mancala_env.cli.tables import check_outputs, print_table, prints_tables, put_result
+from mancala_env.cli.options import add_common, add_outputs, add_position, position_given
+from mancala_env.cli.progress import lines
+from mancala_env.cli.tables import print_table, prints_tables, put_result
 from mancala_env.engine.state import PLAYERS
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import Position
+from mancala_env.solver import Progress, Solution, solve
 
-if TYPE_CHECKING:
-    from mancala_env.solver import Progress, Solution
-
-HELP = "find the exact value of a position"
 DESCRIPTION = "Find the exact value of a position and of every legal turn."
 _COLUMNS = {
     "action": "Action, from 0",
@@ -31,25 +28,23 @@ def add_arguments(parser: Parser) -> None:
     add("--time_limit", type=float, help="time limit in seconds; bounds of the value are printed after it")
     add("--memory_mb", type=int, default=1024, help="size of the transposition table in MB")
     add_common(parser, threads="one")
-    add_csv(parser)
+    add_outputs(parser, "csv")
 
 
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
-    from mancala_env import solver
-
-    check_outputs(options)
     position = position_given(options)
-    known = ""
+    known, most = "", 2 * position.ruleset.total_seeds
     try:
-        with bounds(position, quiet=not prints_tables(options)) as show:
+        with lines(quiet=not prints_tables(options), total=most) as show:
 
-            def remember(progress: "Progress") -> None:
+            def remember(progress: Progress) -> None:
                 nonlocal known
-                known = f"the value is {progress.lower:+d} to {progress.upper:+d}"
-                show(progress)
+                bounds = f"{progress.lower:+d} to {progress.upper:+d}"
+                known, done = f"the value is {bounds}", most - min(most, progress.upper - progress.lower)
+                show(f"value {bounds}, {progress.nodes:,} nodes", progress.seconds, done)
 
-            solution = solver.solve(
+            solution = solve(
                 position,
                 memory_mb=options.memory_mb,
                 time_limit=options.time_limit,
@@ -64,7 +59,7 @@ def run(options: Any) -> int:
     return 0
 
 
-def _solution_as_dict(position: Position, solution: "Solution") -> dict[str, Any]:
+def _solution_as_dict(position: Position, solution: Solution) -> dict[str, Any]:
     return {
         "position": position.to_text(),
         "is_exact": solution.is_exact,
@@ -81,17 +76,15 @@ def _solution_as_dict(position: Position, solution: "Solution") -> dict[str, Any
     }
 
 
-def _print_solution(position: Position, solution: "Solution") -> None:
+def _print_solution(position: Position, solution: Solution) -> None:
     print(position)
     who = PLAYERS[position.player]
     if solution.lower == solution.upper:
         print(f"\nvalue {solution.value:+d} for {who}: seeds gained on the opponent from this position on")
     else:
         print(f"\nvalue between {solution.lower:+d} and {solution.upper:+d} for {who}: time limit reached")
-    rows = []
-    best = max((low for low, _ in solution.action_bounds.values()), default=0)
-    by_value = sorted(solution.action_bounds.items(), key=lambda item: (-item[1][0], item[0]))
-    for action, (low, high) in by_value:
+    rows, best = [], max((low for low, _ in solution.action_bounds.values()), default=0)
+    for action, (low, high) in sorted(solution.action_bounds.items(), key=lambda one: (-one[1][0], one[0])):
         value = f"{low:+d}" if low == high else f"{low:+d} to {high:+d}"
         rows.append([turn_text(position.player, action), value, "best" * (low == high == best)])
     print_table(["turn", "value", ""], rows)

@@ -4,10 +4,10 @@ from typing import Any
 
 from mancala_env._util.command_line import Parser
 from mancala_env._util.tabular import TableRows
-from mancala_env.cli.options import DEFAULT_RULESET, RULESET, add_common, add_csv
-from mancala_env.cli.tables import check_outputs, print_table, put_result
+from mancala_env.cli.options import DEFAULT_RULESET, RULESET, add_common, add_outputs
+from mancala_env.cli.tables import print_table, put_result
+from mancala_env.games.speed import measure
 
-HELP = "measure the engine's speed on this machine"
 DESCRIPTION = (
     "Measure the engine's speed on this machine, in turns per second. In a checkout, `make bench` measures "
     "more."
@@ -19,20 +19,13 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--ruleset", default=DEFAULT_RULESET, help=RULESET)
     parser.add_argument("--seconds", type=float, default=2.0, help="duration of each measurement in seconds")
     add_common(parser)
-    add_csv(parser)
+    add_outputs(parser, "csv")
 
 
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
-    from mancala_env.games.speed import measure
-
-    check_outputs(options)
     rows = measure(options.ruleset, seconds=options.seconds, num_threads=options.num_threads)
-    columns = {
-        "name": "What was measured",
-        "value": "Median of the measured values",
-        "unit": "Unit of the value",
-    }
+    columns = {"name": "What was measured", "value": "Median of the values", "unit": "Unit of the value"}
     shown = [[row.name, f"{row.value:,.0f}", row.unit] for row in rows]
     plain, table = [row._asdict() for row in rows], TableRows(columns, rows)
     put_result(rows, options, lambda: print_table([*columns], shown), as_json=plain, table=table)

@@ -29,14 +29,15 @@ def print_json(value: Any) -> None:
 
 def check_outputs(options: Any) -> None:
     """Raise a MancalaError before the work if the file of `--csv` or `--report` cannot be written."""
-    if getattr(options, "report", None) is not None:
+    report, csv = (getattr(options, name, None) for name in ("report", "csv"))
+    if report is not None:
         from mancala_env.evaluation.report import check_report_path
 
-        check_report_path(options.report)
-    if options.csv == "-" and options.json:
+        check_report_path(report)
+    if csv == "-" and options.json:
         raise InvalidArgument("--csv - and --json both print to standard output: name a file, --csv FILE")
-    if options.csv is not None and options.csv != "-":
-        check_out(Path(options.csv), option="--csv")
+    if csv is not None and csv != "-":
+        check_out(Path(csv), option="--csv")
 
 
 def prints_tables(options: Any) -> bool:
@@ -55,34 +56,26 @@ def put_result(
 ) -> None:
     """Print the result of a command, and write the files of `--csv` and `--report`.
 
-    Args:
-        result: The result.
-        options: The options of the command.
-        show: Prints the result as text.
-        as_json: Plain data for `--json`; None for ``result.as_dict()``.
-        table: The table of `--csv`; None for the result itself.
-        write_report: Writes the result to a report file.
+    `show` prints the result as text. `as_json` is plain data for `--json`; None for ``result.as_dict()``.
+    `table` is for `--csv`; None for the result itself. `write_report` writes the result to a report file.
     """
+    rows: Tabular = result if table is None else table
     if options.json:
         print_json(result.as_dict() if as_json is None else as_json)
     elif prints_tables(options):
         show()
-    _put_csv(result if table is None else table, options)
+    if options.csv == "-":
+        rows.write_csv(sys.stdout)
+    elif options.csv is not None:
+        text = io.StringIO()
+        rows.write_csv(text)
+        write_whole(options.csv, text.getvalue())
+        if prints_tables(options):
+            print(f"table: {options.csv}")
     if write_report is not None and options.report is not None:  # last, because writing can fail
         write_report(result, options.report)
         if prints_tables(options):
             print(f"report: {options.report}")
-
-
-def _put_csv(result: Tabular, options: Any) -> None:
-    if options.csv == "-":
-        result.write_csv(sys.stdout)
-    elif options.csv is not None:
-        text = io.StringIO()
-        result.write_csv(text)
-        write_whole(options.csv, text.getvalue())
-        if prints_tables(options):
-            print(f"table: {options.csv}")
 
 
 def width() -> int:
@@ -103,9 +96,8 @@ def print_table(
     table. If that is also too wide, or is not given, names are wrapped, but not numbers. Return whether the
     narrow table was printed.
     """
-    is_narrow = False
-    if narrow is not None and sum(_widths(head, rows)) > width():
-        is_narrow, (head, rows) = True, narrow
+    is_narrow = narrow is not None and sum(_widths(head, rows)) > width()
+    head, rows = narrow if narrow is not None and is_narrow else (head, rows)
     cells = [[printable(cell) for cell in row] for row in rows]
     numeric = [all(row[i][:1] in "+-−0123456789" for row in cells if row[i]) for i in range(len(head))]
     widths = _fitting([wide - _BETWEEN for wide in _widths(head, cells)], numeric)
@@ -115,9 +107,7 @@ def print_table(
         print(" " + "─" * (sum(widths) + _BETWEEN * (len(widths) - 1)))
     for row in cells:
         # Words wider than the column are split.
-        wrapped = [
-            textwrap.wrap(cell, max(wide, 1), break_on_hyphens=False) for cell, wide in zip(row, widths)
-        ]
+        wrapped = (textwrap.wrap(cell, max(n, 1), break_on_hyphens=False) for cell, n in zip(row, widths))
         _print_row([lines or [""] for lines in wrapped], widths, numeric)
     print()
     return is_narrow
@@ -143,10 +133,7 @@ def _fitting(widths: list[int], numeric: Sequence[bool]) -> list[int]:
 def _print_row(cells: list[list[str]], widths: list[int], numeric: Sequence[bool]) -> None:
     """Print a row; each cell is a list of lines."""
     for line in itertools.zip_longest(*cells, fillvalue=""):
-        padded = [
-            text.rjust(wide) if of_numbers else text.ljust(wide)
-            for text, wide, of_numbers in zip(line, widths, numeric, strict=True)
-        ]
+        padded = [f"{text:{'>' if right else '<'}{wide}}" for text, wide, right in zip(line, widths, numeric)]
         print(f" {(' ' * _BETWEEN).join(padded)}".rstrip())
 
 

@@ -3,12 +3,12 @@
 from typing import Any
 
 from mancala_env._util.command_line import Parser
-from mancala_env.cli.options import add_json
+from mancala_env.cli.options import add_outputs
 from mancala_env.cli.tables import print_json
 from mancala_env.engine.state import PLAYERS
 from mancala_env.errors import printable
+from mancala_env.solver.certificate import InvalidProof, Proof, verify
 
-HELP = "check proof files of exact values"
 DESCRIPTION = (
     "Check proof files of exact values, one line for each. docs/reference/proofs.md has the format. The exit "
     "status is 1 if a file is invalid."
@@ -19,7 +19,7 @@ def add_arguments(parser: Parser) -> None:
     """Add the command's arguments and options."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="proof file, such as proofs/leyla.proof")
     parser.add_argument("--memory_mb", type=int, default=8192, help="most memory for proved positions in MB")
-    add_json(parser)
+    add_outputs(parser, "json")
 
 
 def run(options: Any) -> int:
@@ -36,22 +36,19 @@ def run(options: Any) -> int:
 
 def _result(file: str, memory_mb: float) -> dict[str, Any]:
     """Return the result of a file as plain data."""
-    from mancala_env.solver.certificate import InvalidProof, Proof, verify
-
     try:
         proof = Proof.read(file)
         found = verify(proof, memory_mb=memory_mb)
     except InvalidProof as error:
         return {"file": file, "is_valid": False, "reason": str(error)}
     lower, upper = found.bounds
+    bounds = {"value": lower if lower == upper else None, "lower": lower, "upper": upper}
     return {
         "file": file,
         "is_valid": True,
         "position": proof.position.to_text(),
         "claims": {PLAYERS[claim.player]: claim.least for claim in proof.claims},
-        "value": lower if lower == upper else None,
-        "lower": lower,
-        "upper": upper,
+        **bounds,
         "positions": found.positions,
         "searched": found.searched,
         "seconds": round(found.seconds, 3),

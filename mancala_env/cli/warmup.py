@@ -8,17 +8,26 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import gymnasium
 import numpy as np
 from numba.core.event import install_recorder
 
+from mancala_env import Batch, Position, agents, layli_goobalay_v0, search
 from mancala_env._util.command_line import Parser
-from mancala_env.cli.options import DEFAULT_RULESET, add_json
+from mancala_env.cli.options import DEFAULT_RULESET, add_outputs
 from mancala_env.cli.tables import print_json
 from mancala_env.engine.jit.decorator import ANNOUNCER, cache_folder
+from mancala_env.envs.families import FAMILIES
 from mancala_env.errors import MancalaError
+from mancala_env.evaluation.exploit import exploitability
+from mancala_env.evaluation.matches import play_matches
+from mancala_env.evaluation.regret import measure_regret
+from mancala_env.games.records.replay import Replay
 from mancala_env.observations.observer import KINDS
+from mancala_env.rulesets import lookup
+from mancala_env.solver import Solver
+from mancala_env.solver.certificate_search import prove
 
-HELP = "compile the kernels once, so that later programs start at once"
 DESCRIPTION = (
     "Compile the kernels that positions, environments, agents, the solver, evaluation and training use. "
     "Later programs read them from the cache. One version serves all rulesets."
@@ -35,16 +44,15 @@ class Warmed(NamedTuple):
 
 def add_arguments(parser: Parser) -> None:
     """Add the command's options."""
-    add_json(parser)
+    add_outputs(parser, "json")
 
 
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
     folder = cache_folder(Path(__file__).resolve())
     if folder is None or not os.access(folder, os.W_OK):
-        raise MancalaError(
-            f"{folder or 'the cache folder'} cannot be written; set NUMBA_CACHE_DIR to a folder that can"
-        )
+        hint = "set NUMBA_CACHE_DIR to a folder that can"
+        raise MancalaError(f"{folder or 'the cache folder'} cannot be written; {hint}")
     ANNOUNCER.is_silent = True
     found = []
     for warmed in warm_up():
@@ -69,9 +77,6 @@ def warm_up() -> Iterator[Warmed]:
 
 
 def _positions() -> None:
-    from mancala_env import Position
-    from mancala_env.games.records.replay import Replay
-
     position = Position(DEFAULT_RULESET)
     position.timeline(position.legal_actions[0])
     position.play(position.legal_actions[0])
@@ -82,8 +87,6 @@ def _positions() -> None:
 
 
 def _batches() -> None:
-    from mancala_env import Batch
-
     for kind in KINDS:
         batch = Batch(DEFAULT_RULESET, 2, seed=0, observation=kind)
         batch.step(batch.legal_mask.argmax(axis=1))
@@ -92,11 +95,6 @@ def _batches() -> None:
 
 
 def _environments() -> None:
-    import gymnasium
-
-    from mancala_env import layli_goobalay_v0
-    from mancala_env.envs.families import FAMILIES
-
     for kind in ("board", "afterstates"):
         env = layli_goobalay_v0.env(observation=kind)
         env.reset(seed=0)
@@ -112,8 +110,6 @@ def _environments() -> None:
 
 
 def _agents() -> None:
-    from mancala_env import Position, agents
-
     games = Position(DEFAULT_RULESET).games
     specs = ["random", "greedy", "minimax:2", "value+minimax:2", "mcts:4", "value+mcts:4", "match+mcts:4"]
     specs += ["perfect:0.01s", "perfect+traps:0.01s"]
@@ -124,8 +120,6 @@ def _agents() -> None:
 
 
 def _search() -> None:
-    from mancala_env import Batch, search
-
     def evaluate(_: np.ndarray, legal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros(legal.shape), np.zeros(len(legal))
 
@@ -135,21 +129,12 @@ def _search() -> None:
 
 
 def _solver() -> None:
-    from mancala_env import Position
-    from mancala_env.solver import Solver
-    from mancala_env.solver.certificate_search import prove
-
     near_the_end = Position(DEFAULT_RULESET, [0, 0, 1, 0, 0, 2, 0, 1, 0, 0, 0, 0], stores=(22, 22))
     Solver(DEFAULT_RULESET, use_book=False).solve(near_the_end)
     prove(Position({"like": DEFAULT_RULESET, "row_width": 4}), memory_mb=16)
 
 
 def _evaluation() -> None:
-    from mancala_env import agents
-    from mancala_env.evaluation.exploit import exploitability
-    from mancala_env.evaluation.matches import play_matches
-    from mancala_env.evaluation.regret import measure_regret
-
     play_matches("random", "greedy", DEFAULT_RULESET, games=2, opening_turns=2, seed=0)
     measure_regret(agents.make("random", DEFAULT_RULESET, seed=0), DEFAULT_RULESET)
     exploitability("greedy", DEFAULT_RULESET)
@@ -158,7 +143,6 @@ def _evaluation() -> None:
 def _training() -> None:
     if not _is_installed("sb3_contrib"):
         return
-    from mancala_env.rulesets import lookup
     from mancala_env.training.expert_labels import label_positions
     from mancala_env.training.rollout import SelfPlayEnv
 

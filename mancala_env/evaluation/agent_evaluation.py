@@ -11,6 +11,7 @@ from mancala_env._util.tabular import Tabular
 from mancala_env.agents import AgentLike
 from mancala_env.agents.registry import maker_hint
 from mancala_env.engine.episode import Rounds
+from mancala_env.evaluation.exploit import stored_exploitability
 from mancala_env.evaluation.ladder import SCALE_ANCHORS, SLOW_ANCHORS, Ladder, stored_ladder
 from mancala_env.evaluation.match_options import EvaluationKeywords, EvaluationOptions, Progress, ignored
 from mancala_env.evaluation.matches import MatchResult, num_pairs
@@ -51,6 +52,7 @@ class Evaluation(Tabular):
         rounds: Number of rounds per game, or "match".
         seed: Random seed of all openings and agents.
         is_on_ladder: Whether the ratings are on the scale of the stored ladder.
+        exploitability: Bundled bounds on the exploitability of agents and anchors, in seeds, by name.
     """
 
     ruleset: str
@@ -65,6 +67,7 @@ class Evaluation(Tabular):
     rounds: Rounds = 1
     seed: int = 0
     is_on_ladder: bool = False
+    exploitability: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def openings(self) -> str:
@@ -142,18 +145,15 @@ class Evaluation(Tabular):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        return {
-            "ruleset": self.ruleset,
+        names = ("ruleset", "opening_set", "opening_turns", "rounds", "seed")
+        return {name: getattr(self, name) for name in names} | {
             "agents": list(self.agents),
-            "opening_set": self.opening_set,
-            "opening_turns": self.opening_turns,
-            "rounds": self.rounds,
-            "seed": self.seed,
             "scale": self.scale if self.ratings is not None else None,
             "ratings": self.ratings.as_dict() if self.ratings is not None else None,
             "matches": [match.as_dict() for match in self.matches],
             "regrets": [regret.as_dict() for regret in self.regrets],
             "regret_differences": [difference.as_dict() for difference in self.regret_differences],
+            "exploitability": {name: list(bounds) for name, bounds in self.exploitability.items()},
             "notes": self.notes,
         }
 
@@ -200,7 +200,11 @@ def evaluate(
         notes.append(NO_POSITIONS.format(ruleset.name))
     opening_set, turns = openings_to_evaluate(chosen.opening_set, ruleset, chosen.opening_turns)
     names, seed = tuple(one.name for one in entrants), whole("seed", chosen.seed, 0)
+    bundled = stored_exploitability(ruleset)
+    known = {anchor: bundled[anchor] for anchor in (fixed.names if fixed else ()) if anchor in bundled}
+    known |= {one.name: bundled[one.identity] for one in entrants if one.identity in bundled}
     found = Evaluation(ruleset.name, names, [], None, [], notes, [], opening_set, turns, chosen.rounds, seed)
+    found = replace(found, exploitability=known)
     tell, record_errors = chosen.measured or ignored, list[OSError]()
     if pairings:
         rated = partial(_with_matches, found, fixed, record_errors)

@@ -1,8 +1,8 @@
 """95 % intervals of the evaluation; docs/research/interval_coverage.md has their methods and coverage.
 
-All functions take independent values, one per pair of games or per position. Pairs from repeated openings are
-not independent; :func:`design_effect` returns the number of pairs that count as one. Ratings have intervals
-of their own (:mod:`mancala_env.evaluation.ratings`).
+All functions take independent values `[N]`, one per pair of games or per position. Pairs from repeated
+openings are not independent: `repeats`, from :func:`design_effect`, is the number of values that count as
+one. Ratings have intervals of their own (:mod:`mancala_env.evaluation.ratings`).
 """
 
 import math
@@ -25,13 +25,10 @@ _LEAST_FREEDOM = 4
 def design_effect(values: np.ndarray, groups: np.ndarray | None) -> float:
     """Return the number of grouped values that carry as much information as one independent value.
 
-    This is Kish's design effect (1965): the variance of the mean if groups are sampled, divided by its
-    variance if values are sampled. It is at least 1 (values of a group are independent). It is at most the
-    mean group size of a value (values of a group are equal).
-
-    Args:
-        values: Values, `[N]`.
-        groups: int `[N]`, group of each value; None if all values are independent.
+    `groups`, int `[N]`, has the group of each value; None: all are independent. This is Kish's design effect
+    (1965): the variance of the mean if groups are sampled, divided by its variance if values are sampled. It
+    is at least 1 (values of a group are independent), and at most the mean group size of a value (values of a
+    group are equal).
     """
     if groups is None or not len(values):
         return 1.0
@@ -51,10 +48,6 @@ def share_interval(values: np.ndarray, repeats: float = 1.0) -> tuple[float, flo
     This is Wilson's score interval (1927) at the effective number of values (Korn and Graubard 1998): the
     number of wins and losses with the same variance. The estimate of the variance includes an additional half
     win and half loss. So N wins have an effective number of N**2 / (N + 1).
-
-    Args:
-        values: Values from 0 to 1, `[N]`.
-        repeats: Number of values that count as one, from :func:`design_effect`.
     """
     count = len(values)
     if count == 0:
@@ -80,18 +73,12 @@ def wilson_interval(share: float, count: float) -> tuple[float, float]:
 def mean_interval(
     values: np.ndarray, spread: float, low: float, high: float, repeats: float = 1.0
 ) -> tuple[float, float]:
-    """Return a 95 % interval of the mean of values.
+    """Return a 95 % interval of the mean of values; a mean is from `low` to `high`.
 
     This is Student's interval with a moderated variance (Smyth 2004): the weighted mean of the sample
-    variance and spread**2. The weight of spread**2 is that of two values. So equal values have an interval of
-    positive width, and with many values `spread` hardly matters.
-
-    Args:
-        values: Values, `[N]`.
-        spread: Expected standard deviation of the values, above 0.
-        low: Smallest possible mean.
-        high: Largest possible mean.
-        repeats: Number of values that count as one, from :func:`design_effect`.
+    variance and the square of `spread`, the expected standard deviation, above 0. The weight of the latter is
+    that of two values. So equal values have an interval of positive width, and with many values `spread`
+    hardly matters.
     """
     count = len(values)
     if count == 0:
@@ -120,13 +107,9 @@ def difference_interval(first: np.ndarray, second: np.ndarray, spread: float) ->
     """Return a 95 % interval of the difference of two means of independent values, such as results of runs.
 
     This is Welch's interval (1947). If values spread less than `spread`, their variance is moderated towards
-    it. A single value gets the variance of the other side, as in Student's test. With a single value on both
-    sides it is the normal interval for values with the standard deviation `spread`.
-
-    Args:
-        first: Values, `[N]`, N at least 1.
-        second: Values, `[M]`, M at least 1.
-        spread: Standard error of a value, above 0.
+    it, the standard error of a value, above 0. A single value gets the variance of the other side, as in
+    Student's test. With a single value on both sides it is the normal interval for values with the standard
+    deviation `spread`. Each side has at least one value.
     """
     counts = [len(first), len(second)]
     spreads = [spread_of_runs(values, spread) for values in (first, second)]
@@ -157,10 +140,8 @@ def regret_interval(regrets: np.ndarray, mistake: float, high: float) -> tuple[f
     - Costs that differ from the expected cost widen the interval. So one cheap mistake may give a higher
       upper end than one expensive mistake.
 
-    Args:
-        regrets: Regrets in seeds, at least 0, `[N]`.
-        mistake: Expected cost of a mistake in seeds, above 0.
-        high: Largest possible mean regret in seeds.
+    All arguments are in seeds: `regrets` are at least 0, `mistake` is the expected cost of a mistake, above
+    0, and `high` is the largest possible mean.
     """
     count = len(regrets)
     if count == 0:
@@ -186,7 +167,7 @@ def student_quantile(freedom: int) -> float:
     """Return the 97.5 % quantile of Student's t distribution.
 
     It is exact for 1 and 2 degrees of freedom. For more it uses the expansion 26.7.5 of Abramowitz and Stegun
-    (1964), whose error is below 0.01. So intervals do not need scipy.
+    (1964), whose error is below 0.01.
     """
     if freedom == 1:
         return math.tan(math.pi * 0.475)

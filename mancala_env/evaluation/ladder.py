@@ -6,7 +6,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,6 +15,7 @@ from mancala_env._util.files import write_whole
 from mancala_env._util.package_data import new_prepared_file, prepared_file
 from mancala_env._util.tabular import Tabular
 from mancala_env.errors import MancalaError
+from mancala_env.evaluation.exploit import stored_exploitability
 from mancala_env.evaluation.openings import Openings, openings_hash, openings_to_evaluate
 from mancala_env.evaluation.ratings import PairCounts, Ratings, as_pair_counts, fit_ratings
 from mancala_env.evaluation.round_robin import round_robin
@@ -46,6 +47,7 @@ class Ladder(Tabular):
         excluded: Excluded anchors: the reason by spec.
         opening_set: Set of openings; see :func:`~mancala_env.evaluation.openings`.
         openings: Hash of the balanced openings, which may be regenerated; "" for other sets.
+        exploitability: Bounds on the exploitability of anchors, in seeds, by spec. Others are not measured.
     """
 
     ruleset: str
@@ -54,17 +56,21 @@ class Ladder(Tabular):
     excluded: dict[str, str]
     opening_set: Openings = "all"
     openings: str = ""
+    exploitability: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     COLUMNS: ClassVar[Mapping[str, str]] = {
         "ruleset": "Name of the ruleset",
         "opening_set": "Set of openings",
         "opening_turns": "Number of random turns in an opening",
         **Ratings.COLUMNS,
+        "exploitability_lower": "Lower bound of the exploitability, in seeds; missing if not measured",
+        "exploitability_upper": "Upper bound of the exploitability; equal to the lower one if exact",
     }
 
     def _rows(self) -> Iterator[Sequence[Any]]:
         for row in self.ratings()._rows():
-            yield self.ruleset, self.opening_set, self.opening_turns, *row
+            bounds = self.exploitability.get(row[0], (None, None))
+            yield self.ruleset, self.opening_set, self.opening_turns, *row, *bounds
 
     @property
     def anchors(self) -> tuple[str, ...]:
@@ -155,4 +161,4 @@ def _ladder_of(ruleset: Ruleset, entry: dict[str, Any]) -> Ladder:
         for match in entry["matches"]
     )
     parts = (entry[name] for name in ("opening_turns", "left_out", "opening_set", "openings"))
-    return Ladder(ruleset.name, matches, *parts)
+    return Ladder(ruleset.name, matches, *parts, exploitability=stored_exploitability(ruleset))

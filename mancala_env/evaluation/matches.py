@@ -171,17 +171,8 @@ class MatchResult(Tabular):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the statistics, without single games, as plain data for JSON."""
-        return {
-            "first": self.first,
-            "second": self.second,
-            "ruleset": self.ruleset,
-            "opening_set": self.opening_set,
-            "opening_turns": self.opening_turns,
-            "games": self.games,
-            "num_openings": self.num_openings,
-            "wins": self.wins,
-            "draws": self.draws,
-            "losses": self.losses,
+        names = ("first", "second", "ruleset", "opening_set", "opening_turns", "games", "num_openings")
+        return {name: getattr(self, name) for name in (*names, "wins", "draws", "losses")} | {
             "as_south": list(self.by_seat["South"]),
             "as_north": list(self.by_seat["North"]),
             "win_rate": self.win_rate,
@@ -312,9 +303,7 @@ def play_openings(
 def check_agent(name: str, agent: object) -> None:
     """Raise InvalidArgument unless the argument `name` is an Agent, rather than a spec."""
     if not isinstance(agent, Agent):
-        raise InvalidArgument(
-            f"{name} must be an Agent, such as agents.make('greedy', 'leyla'), not {agent!r}"
-        )
+        raise InvalidArgument(f"{name} must be an Agent, e.g. agents.make('greedy', 'leyla'), not {agent!r}")
 
 
 def which_openings(openings: np.ndarray) -> np.ndarray | None:
@@ -359,7 +348,7 @@ class MatchGames:
     def __init__(
         self, first: Agent, second: Agent, games: np.ndarray, rounds: Rounds = 1, *, keeps_turns: bool = False
     ) -> None:
-        """Copy running games, uint64 `[B, NUM_COLUMNS]`, which both agents must be able to play."""
+        """Copy running games, uint64 `[B, NUM_COLUMNS]`."""
         if first.ruleset != second.ruleset:
             raise InvalidMatch(
                 f"{first.spec} plays {first.ruleset.name}, but {second.spec} plays {second.ruleset.name}"

@@ -122,11 +122,9 @@ def set_to_learn_from(ruleset: RulesetLike, opening_turns: int) -> OpeningSet:
 def openings_to_evaluate(
     opening_set: Openings | None, ruleset: RulesetLike, opening_turns: int | None
 ) -> tuple[Openings, int]:
-    """Return the set and the random turns of openings, with defaults for arguments that are None.
+    """Return the set and the random turns of openings, with the defaults of MatchOptions for None.
 
-    By default the bundled balanced openings are used. If there are none, the default is openings of 4 random
-    turns. Openings of random turns are from the set "evaluation" by default, or from "all" if fewer than 20
-    are held out. The number of random turns is 0 for "balanced" and "fair".
+    The number of random turns is 4 by default, and 0 for "balanced" and "fair".
     """
     ruleset = lookup(ruleset)
     if opening_set is not None:

@@ -19,6 +19,7 @@ ASKED, ANCHOR, INK = "#b5472f", "#7d8794", "#22303c"
 """Colours of the evaluated agents, of anchors, and of text."""
 BARS = ("#b5472f", "#2f6f9f", "#c79a2b", "#4f8a5b", "#7a5c99", "#7d8794")
 """Colours of agents side by side."""
+_NUMBER_STYLE: Any = {"textcoords": "offset points", "ha": "center", "color": INK}
 # Maximum height of the plot of regret, as a multiple of the highest bar.
 _HEADROOM = 2.5
 # Longer labels of a legend beside a plot are wrapped.
@@ -44,17 +45,15 @@ READ_REGRET = (
 def plot_ratings(ratings: Ratings, asked: tuple[str, ...] = (), axes: "Axes | None" = None) -> "Figure":
     """Plot ratings with their intervals, the strongest on top; the agents in `asked` are highlighted."""
     axes = axes if axes is not None else new_axes(7, 0.9 + 0.4 * len(ratings.names))
-    order = ratings.order()
-    for row, i in enumerate(reversed(order)):
-        elo, low, high = ratings.elo[i], ratings.low[i], ratings.high[i]
-        color = ASKED if ratings.names[i] in asked else ANCHOR
+    names = [ratings.names[i] for i in reversed(ratings.order())]
+    for row, name in enumerate(names):
+        elo, low, high = ratings.of(name)
+        color = ASKED if name in asked else ANCHOR
         axes.plot([low, high], [row, row], color=color, linewidth=3, alpha=0.45, solid_capstyle="round")
         axes.plot(elo, row, "o", color=color)
-        axes.annotate(
-            f"{elo:z.0f}", (elo, row), (0, 6), textcoords="offset points", ha="center", fontsize=8, color=INK
-        )
-    axes.set_yticks(range(len(order)), [short(ratings.names[i]) for i in reversed(order)])
-    axes.set_ylim(-0.6, len(order) - 0.2)
+        axes.annotate(f"{elo:z.0f}", (elo, row), (0, 6), fontsize=8, **_NUMBER_STYLE)
+    axes.set_yticks(range(len(names)), [short(name) for name in names])
+    axes.set_ylim(-0.6, len(names) - 0.2)
     axes.set_xlabel(f"Elo ({ratings.scale})")
     axes.set_title("Ratings with 95 % intervals")
     axes.grid(axis="x", alpha=0.3)
@@ -125,28 +124,17 @@ def _cut_long_intervals(axes: "Axes", ends: list[tuple[float, float]], highest: 
     if not 0 < top < max(end for _, end in ends):
         return
     axes.set_ylim(top=top)
-    style: Any = {"textcoords": "offset points", "ha": "center", "fontsize": 7, "color": INK}
     for place, end in ends:
         if end > top:
-            axes.annotate(f"↑ {end:.1f}", (place, top), (0, 2), **style)
+            axes.annotate(f"↑ {end:.1f}", (place, top), (0, 2), fontsize=7, **_NUMBER_STYLE)
 
 
-def draw_intervals(
-    axes: "Axes",
-    x: Any,
-    y: Any,
-    low: Any,
-    high: Any,
-    label: str | None = None,
-    color: str = ASKED,
-    linestyle: str = "-",
-) -> None:
+def draw_intervals(axes: "Axes", x: Any, y: Any, low: Any, high: Any) -> None:
     """Draw points with their intervals."""
     if len(x):
         # An interval over few games may exclude its own mean.
         beyond = np.maximum(0, [np.subtract(y, low), np.subtract(high, y)])
-        style = {"marker": "o", "markersize": 4, "capsize": 2, "linewidth": 1, "linestyle": linestyle}
-        axes.errorbar(x, y, yerr=beyond, color=color, label=label, **style)
+        axes.errorbar(x, y, yerr=beyond, color=ASKED, marker="o", markersize=4, capsize=2, linewidth=1)
 
 
 def draw_band(axes: "Axes", x: Any, found: np.ndarray, label: str, number: int) -> None:
@@ -177,21 +165,15 @@ def legend_beside(axes: "Axes") -> None:
     """Put a legend right of the plot, where it hides nothing; lines are listed in the order of their ends."""
     from matplotlib.lines import Line2D
 
-    named = zip(*axes.get_legend_handles_labels(), strict=True)
-    ends = {
-        label: (handle, np.asarray(handle.get_ydata())[-1] if isinstance(handle, Line2D) else 0)
-        for handle, label in named
-    }
-    names = sorted(ends, key=lambda label: -ends[label][1])
+    def end(handle: Any) -> float:
+        return np.asarray(handle.get_ydata())[-1] if isinstance(handle, Line2D) else 0
+
+    handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    names = sorted(handles, key=lambda name: -end(handles[name]))
     if names:
-        axes.legend(
-            [ends[name][0] for name in names],
-            [textwrap.fill(name, _LEGEND_LETTERS) for name in names],
-            loc="upper left",
-            bbox_to_anchor=(1.0, 1.0),
-            frameon=False,
-            fontsize=8,
-        )
+        style: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False, "fontsize": 8}
+        texts = [textwrap.fill(name, _LEGEND_LETTERS) for name in names]
+        axes.legend([handles[name] for name in names], texts, **style)
 
 
 def matplotlib_or_why() -> Any:

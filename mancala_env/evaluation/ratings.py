@@ -124,18 +124,11 @@ class Ratings(Tabular):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON, strongest first."""
-        return {
-            "zero": self.zero,
-            "agents": [
-                {
-                    "agent": self.names[i],
-                    "elo": round(float(self.elo[i]), 1),
-                    "interval": [round(float(self.low[i]), 1), round(float(self.high[i]), 1)],
-                    "games": int(self.games[i]),
-                }
-                for i in self.order()
-            ],
-        }
+        agents = [
+            {"agent": name, "elo": round(elo, 1), "interval": [round(low, 1), round(high, 1)], "games": games}
+            for name, elo, low, high, games, _ in self._rows()
+        ]
+        return {"zero": self.zero, "agents": agents}
 
 
 def fit_ratings(

@@ -47,10 +47,8 @@ def started_ray(address: str, **settings: Any) -> Iterator[None]:
 
     If Ray is already initialised in this process, it is used and not stopped at the end. The address "local"
     starts Ray on this machine. "auto" joins the cluster of this machine, and "HOST:6379" or
-    "ray://HOST:10001" another one. `settings` are further arguments of ``ray.init``.
-
-    Raises:
-        NoCluster: If no cluster can be reached at the address.
+    "ray://HOST:10001" another one; NoCluster is raised if it cannot be reached. `settings` are further
+    arguments of ``ray.init``.
     """
     if ray.is_initialized():
         yield

@@ -42,10 +42,6 @@ _MISTAKE = 1 / 6
 class PhaseRegret:
     """Regret over the solved positions of one phase of a round, or of all phases.
 
-    >>> from mancala_env.evaluation import measure_regret
-    >>> measure_regret("greedy", "leyla").overall.positions
-    300
-
     Attributes:
         phase: Name of the phase, or "all".
         positions: Number of positions; without any, the other numbers are NaN.
@@ -146,11 +142,7 @@ class Regret(Tabular):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        return {
-            "agent": self.agent,
-            "ruleset": self.ruleset,
-            "source": self.source,
-            "unsolved": self.unsolved,
+        return {name: getattr(self, name) for name in ("agent", "ruleset", "source", "unsolved")} | {
             "overall": self.overall.as_dict(),
             "phases": [phase.as_dict() for phase in self.phases],
             "worst": [move.as_dict() for move in self.worst],
@@ -190,7 +182,7 @@ class RegretDifference:
 
 
 def regret_difference(first: Regret, second: Regret) -> RegretDifference:
-    """Compare the regrets of two agents over the same positions.
+    """Compare the regrets of two agents over the same positions, from :func:`measure_regret`.
 
     A hard position is hard for both agents. So the interval of the difference is narrower than the two
     agents' intervals suggest.
@@ -199,10 +191,6 @@ def regret_difference(first: Regret, second: Regret) -> RegretDifference:
     >>> two = [agents.make(spec, "leyla", seed=1) for spec in ("greedy", "random")]
     >>> regret_difference(*(measure_regret(agent, "leyla") for agent in two)).interval[1] < 0
     True
-
-    Args:
-        first: Regret of the first agent, from :func:`measure_regret`.
-        second: Regret of the second agent, for the same ruleset.
 
     Raises:
         InvalidMatch: If the rulesets differ, or the regrets are not over the fixed positions.
@@ -287,7 +275,7 @@ def measure_regret(agent: AgentLike, ruleset: RulesetLike, *, progress: Progress
     for n in np.argsort(-regrets, kind="stable")[:MOST_MISTAKES]:
         values = {a: int(value) for a, value in enumerate(solved.action_values[n]) if value != ILLEGAL}
         worst.append(EvaluatedMove(Position.from_games(ruleset, solved.games, n), int(chosen[n]), values))
-    return _summarised(agent, FIXED_POSITIONS, regrets, solved.phase, solved.phases, worst)
+    return _summarised(agent, FIXED_POSITIONS, regrets, solved.phase, worst)
 
 
 def own_games_regret(
@@ -308,8 +296,7 @@ def own_games_regret(
     Args:
         agent: The agent.
         opponent: The opponent, or its spec. None for self-play, in which the moves of both seats count.
-        max_positions: Maximum number of positions to solve. They are drawn from all positions in which the
-            agent moved.
+        max_positions: Maximum number of positions to solve, drawn from those in which the agent moved.
         time_limit: Time limit per position in seconds.
         memory_mb: Size of the solver's transposition table in MB.
         options: Attributes of :class:`~mancala_env.evaluation.match_options.MatchOptions`. By default `games`
@@ -340,7 +327,7 @@ def own_games_regret(
     regrets = np.array([move.regret for move in solved], np.int64)
     phase = np.array([phase_of(move.position) for move in solved], np.int64)
     worst = sorted(solved, key=lambda move: -move.regret)[:MOST_MISTAKES]
-    return _summarised(agent, source, regrets, phase, PHASES, worst, len(chosen) - len(solved))
+    return _summarised(agent, source, regrets, phase, worst, len(chosen) - len(solved))
 
 
 def _own_moves(
@@ -380,13 +367,11 @@ def _moves_of(agent: Agent, opponent: Agent, drawn: np.ndarray) -> tuple[np.ndar
     return np.concatenate(visited), np.concatenate(actions)
 
 
-def _evaluate_move(
-    solver: Solver, position: Position, action: int, time_limit: float
-) -> EvaluatedMove | None:
+def _evaluate_move(solver: Solver, position: Position, action: int, seconds: float) -> EvaluatedMove | None:
     """Return a move with the known exact values, or None if its regret was not found in time."""
     while True:
         with install_recorder("numba:compile") as compiled:
-            bounds = solver.solve(position, time_limit=time_limit, with_line=False).action_bounds
+            bounds = solver.solve(position, time_limit=seconds, with_line=False).action_bounds
         best = max(low for low, _ in bounds.values())
         low, high = bounds[action]
         if low == high and not any(upper > best for _, upper in bounds.values()):
@@ -401,7 +386,6 @@ def _summarised(
     source: str,
     regrets: np.ndarray,
     phase: np.ndarray,
-    phases: tuple[str, ...],
     worst: Sequence[EvaluatedMove],
     unsolved: int = 0,
 ) -> Regret:
@@ -410,7 +394,7 @@ def _summarised(
     `worst` has the moves with the highest regret, the worst first; optimal moves are dropped.
     """
     ruleset = agent.ruleset
-    parts = tuple(_part(name, regrets[phase == i], ruleset) for i, name in enumerate(phases))
+    parts = tuple(_part(name, regrets[phase == i], ruleset) for i, name in enumerate(PHASES))
     overall = _part("all", regrets, ruleset)
     mistakes = tuple(move for move in worst if move.regret > 0)
     return Regret(agent.spec, ruleset.name, source, unsolved, overall, parts, regrets, mistakes, ruleset)

@@ -1,29 +1,19 @@
 """Reports of evaluations: a self-contained HTML file, a PNG file of the plots, or tables of text."""
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from io import BytesIO
-from os.path import isdir
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mancala_env._util.files import check_can_be_written, write_whole
+from mancala_env.evaluation import plots
+from mancala_env.evaluation.exploit import exploitability_text
 from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.matches import MatchResult
 from mancala_env.evaluation.openings import InvalidMatch
-from mancala_env.evaluation.plots import (
-    READ_RATINGS,
-    READ_REGRET,
-    READ_WIN_RATES,
-    matplotlib_or_why,
-    plot_ratings,
-    plot_regret,
-    plot_win_rates,
-    short,
-)
 from mancala_env.evaluation.ratings import Ratings
 from mancala_env.evaluation.regret import Regret, RegretDifference
 
@@ -32,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mancala_env.evaluation.agent_evaluation import Evaluation
-
-__all__ = ["add_regret", "check_report_path", "plot_ratings", "plot_regret", "plot_win_rates", "write_report"]
 
 Table = tuple[list[str], list[list[str]]]
 """Column titles and rows of text."""
@@ -47,15 +35,14 @@ def check_report_path(path: str | Path) -> Path:
 
     Raise InvalidMatch if not, or MissingPackage if matplotlib is not installed.
     """
-    matplotlib_or_why()
+    plots.matplotlib_or_why()
     path = Path(path)
     if path.suffix.lower() not in (".html", ".png"):
         raise InvalidMatch(f"the name of a report must end in .html or .png, not {path.name!r}")
+    if path.is_dir():
+        raise InvalidMatch(f"a report cannot be written to {str(path)!r}, which is a folder")
     if not path.parent.is_dir():
-        raise InvalidMatch(f"no folder {str(path.parent)!r} to write {path.name!r} to")
-    if isdir(path) or not os.access(path.parent, os.W_OK):
-        why = "it is a folder" if isdir(path) else "its folder is read-only"
-        raise InvalidMatch(f"a report cannot be written to {str(path)!r}: {why}")
+        raise InvalidMatch(f"a report {path.name!r} cannot be written: no folder {str(path.parent)!r}")
     try:
         check_can_be_written(path)
     except OSError as error:
@@ -63,19 +50,14 @@ def check_report_path(path: str | Path) -> Path:
     return path
 
 
-def save_report(path: str | Path, page: Callable[[], Page], plots: Callable[[], "Figure"]) -> Path:
-    """Write a page as a self-contained HTML file, or plots as a PNG file, and return the path.
-
-    Raises:
-        InvalidMatch: If the path ends in neither .html nor .png, or its folder does not exist.
-        ImportError: If matplotlib is not installed.
-    """
+def save_report(path: str | Path, page: Callable[[], Page], figure: Callable[[], "Figure"]) -> Path:
+    """Write a page as an HTML file, or plots as a PNG file, and return the path; see :func:`write_report`."""
     path = check_report_path(path)
     if path.suffix.lower() == ".html":
         write_whole(path, page().html())
     else:
         drawn = BytesIO()
-        plots().savefig(drawn, format="png", dpi=150)
+        figure().savefig(drawn, format="png", dpi=150)
         write_whole(path, drawn.getvalue())
     return path
 
@@ -98,15 +80,15 @@ def add_regret(page: Page, regrets: list[Regret]) -> None:
     """Add the regret of agents to a page: for each source a plot, a table, and the worst moves as boards."""
     for some in by_source(regrets):
         page.heading(f"Regret against perfect play, seeds per move, {some[0].source}")
-        solved = _solved(some)
+        solved = [regret for regret in some if regret.overall.positions]
         if not solved:
             page.text("None of the positions was solved in time.")
             continue
-        page.plots((plot_regret(solved), READ_REGRET))
+        page.plots((plots.plot_regret(solved), plots.READ_REGRET))
         page.table(*regret_table(some))
         for regret in some:
             if regret.worst:
-                page.heading(f"The worst moves of {short(regret.agent)}")
+                page.heading(f"The worst moves of {plots.short(regret.agent)}")
                 page.text(
                     "The number beside a hole is the value of sowing it: the final lead of the player to "
                     "move with best play of both, without the seeds already in the stores. A dashed ring "
@@ -115,24 +97,23 @@ def add_regret(page: Page, regrets: list[Regret]) -> None:
                 page.boards(regret.worst[: _BOARDS if len(some) == 1 else _BOARDS_OF_SEVERAL])
 
 
-def _solved(regrets: list[Regret]) -> list[Regret]:
-    return [regret for regret in regrets if regret.overall.positions]
-
-
 def _plot_win_rates(evaluation: "Evaluation", ratings: Ratings, axes: "Axes | None" = None) -> "Figure":
     order = [ratings.names[i] for i in ratings.order()]
-    return plot_win_rates(evaluation.matches, order, evaluation.agents, axes)
+    return plots.plot_win_rates(evaluation.matches, order, evaluation.agents, axes)
 
 
 def _all_plots(evaluation: "Evaluation") -> "Figure":
-    ratings, regrets = evaluation.ratings, map(_solved, by_source(evaluation.regrets))
+    ratings = evaluation.ratings
     panels: list[tuple[float, partial[Figure]]] = []
     if ratings is not None:
-        panels.append((0.9 + 0.4 * len(ratings.names), partial(plot_ratings, ratings, evaluation.agents)))
+        panels.append(
+            (0.9 + 0.4 * len(ratings.names), partial(plots.plot_ratings, ratings, evaluation.agents))
+        )
         panels.append((1.8 + 0.45 * len(evaluation.agents), partial(_plot_win_rates, evaluation, ratings)))
-    panels += [(3.5, partial(plot_regret, solved)) for solved in regrets if solved]
+    for regrets in by_source([regret for regret in evaluation.regrets if regret.overall.positions]):
+        panels.append((3.5, partial(plots.plot_regret, regrets)))
     heights = [height for height, _ in panels] or [2]
-    figure = matplotlib_or_why().figure.Figure(figsize=(8, sum(heights)), layout="constrained")
+    figure = plots.matplotlib_or_why().figure.Figure(figsize=(8, sum(heights)), layout="constrained")
     figure.suptitle(_title(evaluation))
     places = np.atleast_1d(figure.subplots(len(heights), 1, height_ratios=heights))
     if not panels:
@@ -154,7 +135,7 @@ def _title(evaluation: "Evaluation") -> str:
         played += ", whole matches"
     elif evaluation.rounds > 1:
         played += f", {evaluation.rounds} rounds a game"
-    return f"{', '.join(map(short, evaluation.agents))}: {played}"
+    return f"{', '.join(map(plots.short, evaluation.agents))}: {played}"
 
 
 def _page(evaluation: "Evaluation") -> Page:
@@ -163,10 +144,10 @@ def _page(evaluation: "Evaluation") -> Page:
     if evaluation.ratings is not None:
         page.heading("Ratings")
         page.notes([evaluation.scale])
-        page.plots((plot_ratings(evaluation.ratings, evaluation.agents), READ_RATINGS))
-        page.table(*ratings_table(evaluation.ratings), marked=evaluation.agents)
+        page.plots((plots.plot_ratings(evaluation.ratings, evaluation.agents), plots.READ_RATINGS))
+        page.table(*ratings_table(evaluation.ratings, evaluation.exploitability), marked=evaluation.agents)
         page.heading("Matches")
-        page.plots((_plot_win_rates(evaluation, evaluation.ratings), READ_WIN_RATES))
+        page.plots((_plot_win_rates(evaluation, evaluation.ratings), plots.READ_WIN_RATES))
         page.table(*matches_table(evaluation.matches))
     add_regret(page, evaluation.regrets)
     if evaluation.regret_differences:
@@ -176,13 +157,17 @@ def _page(evaluation: "Evaluation") -> Page:
     return page
 
 
-def ratings_table(ratings: Ratings) -> Table:
-    """Return a table of ratings, the strongest agent first."""
+def ratings_table(ratings: Ratings, exploitability: Mapping[str, tuple[float, float]] | None = None) -> Table:
+    """Return a table of ratings and, where an agent has one, of exploitability; the strongest agent first."""
     rows = []
     for i in ratings.order():
         interval = f"{ratings.low[i]:z.0f} to {ratings.high[i]:z.0f}"
         rows.append([ratings.names[i], f"{ratings.elo[i]:z.0f}", interval, str(ratings.games[i])])
-    return ["agent", f"Elo ({ratings.scale})", _INTERVAL, "games"], rows
+    head = ["agent", f"Elo ({ratings.scale})", _INTERVAL, "games"]
+    if exploitability:
+        rows = [[*row, exploitability_text(exploitability.get(row[0]))] for row in rows]
+        head.append("exploitability,\nseeds")
+    return head, rows
 
 
 def matches_table(matches: Sequence[MatchResult]) -> Table:

@@ -40,9 +40,7 @@ class LinesFile(ABC):
                 raise InvalidResults(f"cannot write results to {self.path}: {error.strerror}") from None
             try:
                 if not lock(self._file):
-                    raise InvalidResults(
-                        f"another process is writing {self.path}; wait for it or name another file"
-                    )
+                    raise InvalidResults(f"another process is writing {self.path}; wait or name another file")
                 self._file.seek(0)
                 content = self._file.read()
                 whole = self._take_lines(content)

@@ -24,13 +24,7 @@ from mancala_env.agents import Agent, AgentLike
 from mancala_env.agents.registry import entrant_of
 from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
 from mancala_env.evaluation.match_options import RoundRobinKeywords, RoundRobinOptions, ignored
-from mancala_env.evaluation.matches import (
-    MatchResult,
-    MatchResults,
-    num_pairs,
-    play_openings,
-    which_openings,
-)
+from mancala_env.evaluation.matches import MatchResult, MatchResults, num_pairs, play_openings, which_openings
 from mancala_env.evaluation.openings import (
     BUNDLED,
     OPENINGS,
@@ -117,16 +111,6 @@ def check_distinct(entrants: Sequence[Entrant]) -> None:
             )
 
 
-def _check_identified(pairings: Sequence[tuple[Entrant, Entrant]], results: str | Path) -> None:
-    """Raise InvalidMatch if results of an agent would be stored under a default name."""
-    for one in itertools.chain(*pairings):
-        if not one.agent.is_identified:
-            raise InvalidMatch(
-                f"results={str(results)!r} cannot store results of {one.name}, which has a default name; "
-                "give it a name that changes with it, such as name='first-1'"
-            )
-
-
 def play_pairings(
     pairings: Sequence[tuple[Entrant, Entrant]],
     ruleset: RulesetLike,
@@ -140,9 +124,13 @@ def play_pairings(
     """
     ruleset, seed = lookup(ruleset), whole("seed", options.seed, 0)
     pairs = num_pairs(options.games)
-    play_chunks = options.play_chunks or play_here
-    if options.results is not None:
-        _check_identified(pairings, options.results)
+    play_chunks, entrants = options.play_chunks or play_here, list(itertools.chain(*pairings))
+    for one in entrants:
+        if options.results is not None and not one.agent.is_identified:
+            raise InvalidMatch(
+                f"results={str(options.results)!r} cannot store results of {one.name}, which has a default "
+                "name; give it a name that changes with it, such as name='first-1'"
+            )
     if options.records is not None:
         if options.play_chunks is not None:
             raise InvalidMatch(
@@ -152,7 +140,7 @@ def play_pairings(
         GameRecord(ruleset, rounds=options.rounds)  # raises if a record cannot hold the ruleset's texts
         play_chunks = partial(play_here, records=options.records, on_record_error=on_record_error)
     rounds = MAX_ROUNDS if options.rounds == "match" else encode_rounds(options.rounds)
-    for one in itertools.chain(*pairings):
+    for one in entrants:
         one.agent.check_rounds(options.rounds)  # before the games of other pairings
     opening_set, turns = openings_to_evaluate(options.opening_set, ruleset, options.opening_turns)
     rules, set_hash = rules_hash(ruleset), openings_hash(ruleset, opening_set)
@@ -218,9 +206,8 @@ class _Match:
 class MatchKey(NamedTuple):
     """The identity of a match in a results file; lines with equal keys belong to the same match.
 
-    The first agent is the agent with the smaller identity; the order of the specs does not matter. A line
-    without `opening_set` was written by an earlier version, which played the set "all". `openings` is
-    the :func:`~mancala_env.evaluation.openings.openings_hash` of the set.
+    The first agent has the smaller identity; the order of the specs does not matter. A line without
+    `opening_set` is of an earlier version, which played the set "all". `openings` is its `openings_hash`.
     """
 
     package: str
@@ -304,10 +291,10 @@ def _described(played: list[GameRecord], chunk: Chunk) -> list[GameRecord]:
     """Return the records of a chunk with seed, opening and date."""
     key, today = chunk.key, str(date.today())
     turns = "" if key.opening_set in BUNDLED else f"{key.opening_turns} random turns, "
-    names = (f"{turns}{key.opening_set}, number {chunk.start + i // 2}" for i in range(len(played)))
+    name = f"{turns}{key.opening_set}, number "
     return [
-        replace(game, seed=key.seed, opening=name, date=today)
-        for game, name in zip(played, names, strict=True)
+        replace(game, seed=key.seed, opening=f"{name}{chunk.start + i // 2}", date=today)
+        for i, game in enumerate(played)
     ]
 
 

@@ -20,17 +20,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mancala_env import observations
-from mancala_env._util import tensors
-from mancala_env._util.archives import (
-    Archive,
-    InvalidArchive,
-    NoMember,
-    first_line,
-    opened,
-    run_folder_hint,
-    tensors_only,
-)
-from mancala_env._util.checks import is_whole
+from mancala_env._util import archives, tensors
+from mancala_env._util.archives import first_line
+from mancala_env._util.checks import whole
 from mancala_env.engine.episode import encode_rounds
 from mancala_env.errors import MancalaError
 from mancala_env.networks.policy import NetworkConfig, build_network, torch
@@ -103,9 +95,7 @@ class Identity:
                 raise InvalidCheckpoint(f"it does not say that it is a {FORMAT}")
             version = fields.pop("format_version")
             if version != FORMAT_VERSION:
-                raise InvalidCheckpoint(
-                    f"it has format version {version!r}; this package reads version {FORMAT_VERSION}"
-                )
+                raise InvalidCheckpoint(f"its format version is {version!r}, not {FORMAT_VERSION}")
             _check_plain(fields)
             fields["ruleset"] = Ruleset(**fields["ruleset"])
             fields["network"] = NetworkConfig(**fields["network"])
@@ -123,17 +113,14 @@ class Identity:
             raise InvalidCheckpoint(f"its identity cannot be read ({first_line(error)})") from error
 
     def check(self) -> None:
-        """Raise InvalidCheckpoint if a value is of the wrong type or not printable."""
+        """Raise a MancalaError if a value is of the wrong type or not printable."""
         if not isinstance(self.versions, dict):
             raise InvalidCheckpoint(f"its versions must be texts by name, not {self.versions!r}")
         of_libraries = {f"version of {name}": version for name, version in self.versions.items()}
         for name, text in ({"observation_version": self.observation_version} | of_libraries).items():
             if not isinstance(text, str) or not (name + text).isprintable():
                 raise InvalidCheckpoint(f"its {name!r} must be a printable text, not {text!r}")
-        if not is_whole(self.environment_steps) or self.environment_steps < 0:
-            raise InvalidCheckpoint(
-                f"its turns must be a whole number of at least 0, not {self.environment_steps!r}"
-            )
+        whole("turns", self.environment_steps, 0)
         if not isinstance(self.config, dict):
             raise InvalidCheckpoint(f"its config must be settings by name, not {self.config!r}")
 
@@ -166,12 +153,9 @@ def read_identity(path: str | Path) -> Identity:
 
 
 def check_undamaged(path: str | Path) -> None:
-    """Check the checksum of a checkpoint's weights, but not whether this package can play them.
+    """Raise InvalidCheckpoint if a checkpoint's weights are missing, or their checksum is wrong.
 
     Safetensors files have no checksum and are always accepted.
-
-    Raises:
-        InvalidCheckpoint: The weights are missing or damaged.
     """
     if Path(path).suffix != tensors.SUFFIX:
         with _opened(path, WEIGHTS_MEMBER) as archive:
@@ -240,7 +224,7 @@ def _read_weights(path: str | Path, size: int) -> "dict[str, torch.Tensor]":
     if Path(path).suffix == tensors.SUFFIX:
         return {name: torch.from_numpy(part) for name, part in tensors.unpack(path, size).items()}
     packed = _read_member(path, WEIGHTS_MEMBER, size + _MOST_HEADER, size)
-    found = torch.load(BytesIO(tensors_only(packed)), map_location="cpu", weights_only=True)
+    found = torch.load(BytesIO(archives.tensors_only(packed)), map_location="cpu", weights_only=True)
     return {
         name.removeprefix(WEIGHTS_PREFIX): value
         for name, value in found.items()
@@ -289,27 +273,24 @@ def _read_member(path: str | Path, member: str, most: int, least: int = 0) -> by
 
 
 @contextmanager
-def _opened(path: str | Path, member: str) -> Iterator[Archive]:
+def _opened(path: str | Path, member: str) -> Iterator[archives.Archive]:
     """Open a checkpoint to read a member; errors become InvalidCheckpoint."""
     if not exists(path):
         raise InvalidCheckpoint(f"there is no checkpoint {str(path)!r}")
-    if wrong := run_folder_hint(path):
+    if wrong := archives.run_folder_hint(path):
         raise InvalidCheckpoint(wrong)
+    what = ""
     try:
-        with opened(path) as archive:
-            try:
-                yield archive
-            except NoMember as error:
-                raise InvalidCheckpoint(
-                    f"{path} is not a {FORMAT}: {_what_it_is(archive, member)}"
-                ) from error
-    except (InvalidArchive, OSError) as error:
+        with archives.opened(path) as archive:
+            what = _what_it_is(archive, member)
+            yield archive
+    except archives.NoMember as error:
+        raise InvalidCheckpoint(f"{path} is not a {FORMAT}: {what}") from error
+    except (archives.InvalidArchive, OSError) as error:
         raise InvalidCheckpoint(f"{path} cannot be read as a checkpoint: {first_line(error)}") from error
 
 
 def _read_texts(path: str | Path) -> dict[str, str]:
-    if not exists(path):
-        raise InvalidCheckpoint(f"there is no checkpoint {str(path)!r}")
     try:
         texts = tensors.texts_of(path)
     except tensors.InvalidTensors as error:
@@ -321,7 +302,7 @@ def _read_texts(path: str | Path) -> dict[str, str]:
     return texts
 
 
-def _what_it_is(archive: Archive, member: str) -> str:
+def _what_it_is(archive: archives.Archive, member: str) -> str:
     if "_stable_baselines3_version" in archive.names and member == IDENTITY_MEMBER:
         return (
             "it is a model that Stable-Baselines3 saved; load it with its own class, such as "

@@ -10,7 +10,6 @@ weights, and mancala-env plays it like a checkpoint. Both contain the checkpoint
 """
 
 import logging
-import sys
 import warnings
 from pathlib import Path
 
@@ -109,9 +108,7 @@ def _checkpoint_of(text: str, ruleset: str | None) -> Path:
             raise MancalaError(f"--ruleset must name one of the rulesets with a bundled network: {names}")
         return bundled_policy(lookup(ruleset))
     if ruleset is not None:
-        raise MancalaError(
-            f"--ruleset is for {_SHIPPED}, the bundled network; the checkpoint {text!r} has a ruleset"
-        )
+        raise MancalaError(f"--ruleset is for {_SHIPPED}, the bundled network; {text!r} has a ruleset")
     return Path(text)
 
 
@@ -151,7 +148,3 @@ def main(arguments: list[str] | None = None, program: str = "mancala export") ->
             raise MancalaError(f"cannot write {path}: {error.strerror or error}") from error
         print(f"Written: {path}, {len(content):,} bytes")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -140,8 +140,8 @@ class ActionNetwork(nn.Module):
         of_leads = [part for name, part in parts.items() if name not in BOARDS and name != "legal"]
         self._leads = slice(of_leads[0].start, of_leads[-1].stop)
         scale = torch.full((of_leads[-1].stop,), 1 / _SEED_SCALE, dtype=torch.float32)
-        for part in (part for name, part in parts.items() if name in _WORTHS):
-            scale[part.start : part.stop] /= UNIT
+        for name in parts.keys() & set(_WORTHS):
+            scale[parts[name].start : parts[name].stop] /= UNIT
         self.register_buffer("_lead_scale", scale[self._leads], persistent=False)
         self.encoder = PositionEncoder(ruleset, config.seed_levels)
         self._build_layers(self.encoder.num_outputs + self._leads.stop - self._leads.start, config)

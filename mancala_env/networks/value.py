@@ -132,14 +132,10 @@ class ValueWeights(NamedTuple):
         shapes = config.shapes
         sizes = [math.prod(shape) for shape in shapes]
         if len(content) != 4 * sum(sizes):
-            raise InvalidValueNetwork(
-                f"its value network has {len(content)} bytes; expected {4 * sum(sizes)}"
-            )
+            raise InvalidValueNetwork(f"its value network has {len(content)} bytes, not {4 * sum(sizes)}")
         numbers = np.frombuffer(content, "<f4").astype(np.float32)
         if not (np.abs(numbers) <= LARGEST).all():  # false for NaN, too
-            raise InvalidValueNetwork(
-                f"its value network has numbers that are not finite or above {LARGEST:g}"
-            )
+            raise InvalidValueNetwork(f"its value network has numbers not finite or above {LARGEST:g}")
         parts = np.split(numbers, np.cumsum(sizes)[:-1])
         return ValueWeights(*(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)))
 

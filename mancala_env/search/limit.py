@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mancala_env._util.checks import whole
+from mancala_env._util.checks import is_number, whole
 from mancala_env.errors import InvalidArgument
 
 MOST_TURNS = 99
@@ -61,12 +61,9 @@ class Limit:
                 f"Limit(depth={self.depth!r}, simulations={self.simulations!r}) fits no search: minimax has "
                 "a depth, tree searches have simulations; give one of them"
             )
-        if self.seconds is not None:
-            is_number = isinstance(self.seconds, int | float | np.number) and not isinstance(
-                self.seconds, bool
-            )
-            if not is_number or not 0 < self.seconds < float("inf"):
-                raise InvalidArgument(f"seconds must be a finite number of more than 0, not {self.seconds!r}")
+        seconds = self.seconds
+        if seconds is not None and not (is_number(seconds) and 0 < seconds < float("inf")):
+            raise InvalidArgument(f"seconds must be a finite number of more than 0, not {seconds!r}")
         for name, most in (("depth", MOST_TURNS), ("simulations", MOST_SIMULATIONS), ("nodes", None)):
             if (value := getattr(self, name)) is not None:
                 whole(name, value, 1, most)

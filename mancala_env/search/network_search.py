@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
-from mancala_env._util.checks import refuse_swapped, seed_of, truth
+from mancala_env._util.checks import is_number, refuse_swapped, seed_of, truth
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.jit.threads import num_threads_of
 from mancala_env.engine.validation import check_running
@@ -112,8 +112,10 @@ def puct(
     margin_share = fraction("margin_share", options.get("margin_share", 0.0))
     threads = num_threads_of(options.get("num_threads"))
     guide = guide_of(evaluate, observer, margin_share, lambda: threads)
-    seeds = _rng_of(options.get("seed")).integers(0, 2**64, len(array), dtype=np.uint64)
-    return search_games(rules, array, limit, guide, seeds, num_actions=observer.num_actions, root=root)
+    seed = options.get("seed")
+    rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed_of(seed))
+    seeds = rng.integers(0, 2**64, len(array), dtype=np.uint64)
+    return search_games(rules, array, limit, guide, seeds, observer.num_actions, root)
 
 
 def guide_of(
@@ -126,9 +128,7 @@ def guide_of(
     the margin of counts.
     """
     if not callable(evaluate):
-        raise InvalidArgument(
-            f"evaluate must be a function of observations and legal actions, not {evaluate!r}"
-        )
+        raise InvalidArgument(f"evaluate must be a function of observations and masks, not {evaluate!r}")
 
     def evaluate_games(games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         observations = observer.empty(len(games))
@@ -215,8 +215,7 @@ def fraction(name: str, value: Any) -> float:
 
 
 def _number(name: str, value: Any, least: float, most: float = math.inf) -> float:
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not is_number or not least <= value <= most or math.isinf(value):
+    if not is_number(value) or not least <= value <= most or math.isinf(value):
         allowed = f"of at least {least}" if math.isinf(most) else f"from {least} to {most}"
         raise InvalidArgument(f"{name} must be a number {allowed}, not {value!r}")
     return float(value)
@@ -227,7 +226,3 @@ def check_search_limit(limit: Any, gumbel: bool) -> Limit:
     if gumbel:
         return check_limit(limit, ("simulations",), "a search with gumbel=True")
     return check_limit(limit, ("simulations", "seconds"), "puct")
-
-
-def _rng_of(seed: Any) -> np.random.Generator:
-    return seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed_of(seed))

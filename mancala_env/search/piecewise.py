@@ -42,8 +42,8 @@ class PiecewiseSearch:
         """Search every game within the limit.
 
         `search_piece` gets a memory, the index of the first game, the index after the last game, and a number
-        of steps. It resumes the search for about that many steps. It returns the index of the
-        current game, or the index after the last game when all are done.
+        of steps. It resumes the search for about that many steps, and returns the index of the current game,
+        or the index after the last game when all are done.
         """
         is_cancelled = Event()
         is_timed = limit.seconds is not None

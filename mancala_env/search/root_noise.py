@@ -61,10 +61,8 @@ class RootNoise(NamedTuple):
 
         `num_legal` are integers `[B]`.
         """
-        shape = (
-            np.full(len(num_legal), self.alpha) if self.alpha else CONCENTRATION / np.maximum(num_legal, 1)
-        )
-        return gamma_draws(self.rng_states, shape, count)
+        equal = CONCENTRATION / np.maximum(num_legal, 1)
+        return gamma_draws(self.rng_states, np.full_like(equal, self.alpha) if self.alpha else equal, count)
 
 
 def gamma_draws(rng_states: np.ndarray, shape: np.ndarray, count: int) -> np.ndarray:

@@ -13,23 +13,10 @@ import numpy as np
 
 from mancala_env.engine.state import NUM_COLUMNS, Rules, encode
 from mancala_env.rulesets import Ruleset
+from mancala_env.search import tree_search
 from mancala_env.search.limit import Limit
 from mancala_env.search.root_noise import RootNoise, gumbel_draws, uniform_draws
-from mancala_env.search.tree_search import (
-    MAX_IN_FLIGHT,
-    MAX_LINE,
-    PIECE,
-    GumbelRoots,
-    PendingSimulations,
-    SearchTrees,
-    choose_actions,
-    expand_and_back_up,
-    mix_in_noise,
-    run_simulations,
-    write_gumbel_results,
-    write_results,
-    write_roots,
-)
+from mancala_env.search.tree_search import MAX_IN_FLIGHT, GumbelRoots, PendingSimulations, SearchTrees
 from mancala_env.search.uct import COUNT, HIGH, LOW, NODE_COLUMNS
 
 # Simulations of a tree in flight: one more for every eight visits, and at most MAX_IN_FLIGHT.
@@ -45,10 +32,8 @@ _RATE_WITH_VALUE_NETWORK, _RATE_WITH_FUNCTION = 2_000_000, 100_000
 _MAX_CONSIDERED = 16
 
 Evaluate: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Maps running games, uint64 `[N, NUM_COLUMNS]`, to logits float32 `[N, A]` and values float32 `[N]`.
-
-The values are for the players to move, -1 to 1. The logits of illegal actions are ignored.
-"""
+"""Maps running games, uint64 `[N, NUM_COLUMNS]`, to logits float32 `[N, A]`, ignored for illegal actions, and
+values float32 `[N]`, -1 to 1, for the players to move."""
 
 
 class Guide(NamedTuple):
@@ -63,24 +48,12 @@ class Guide(NamedTuple):
 
 
 class RootOptions(NamedTuple):
-    """How actions are explored and chosen at the roots.
-
-    Attributes:
-        noise: Share of Dirichlet noise in the priors, 0 to 1.
-        alpha: Concentration of the noise; None: 10 divided by the number of legal actions.
-        temperature: float or float64 `[B]`. 0: the best action. Above 0: actions are drawn in proportion to
-            `policy ** (1 / temperature)`. With `gumbel` it scales the Gumbel noise instead.
-        gumbel: Whether to select actions by sequential halving.
-    """
+    """How actions are explored and chosen at the roots; see :class:`mancala_env.search.PuctOptions`."""
 
     noise: float = 0.0
     alpha: float | None = None
     temperature: float | np.ndarray = 0.0
     gumbel: bool = False
-
-
-NO_EXPLORATION = RootOptions()
-"""The best action, without noise."""
 
 
 class PuctResults(NamedTuple):
@@ -107,9 +80,8 @@ def search_games(
     limit: Limit,
     guide: Guide,
     rng_states: np.ndarray,
-    *,
     num_actions: int,
-    root: RootOptions = NO_EXPLORATION,
+    root: RootOptions,
 ) -> PuctResults:
     """Search games, each within a limit, with a seed of its own, uint64 `[B]`.
 
@@ -132,11 +104,11 @@ def search_games(
             gumbel = GumbelRoots(draws, schedule(ruleset.num_holes, limit.max_simulations))
         actions, policy, values, simulations = (array[part] for array in results)
         trees = grow_trees(rules, games[part], limit, guide, simulations, noise, gumbel)
-        choose_actions(rules, games[part], trees, seeds, actions)
-        write_results(rules, games[part], trees, guide.margin_share, policy, values)
+        tree_search.choose_actions(rules, games[part], trees, seeds, actions)
+        tree_search.write_results(rules, games[part], trees, guide.margin_share, policy, values)
         if gumbel is not None:
             policy[:] = 0.0
-            write_gumbel_results(rules, games[part], trees, gumbel, actions, policy)
+            tree_search.write_gumbel_results(rules, games[part], trees, gumbel, actions, policy)
         elif (temperature[part] > 0).any():
             drawn = _drawn(policy, temperature[part], uniform_draws(seeds, 1))
             actions[:] = np.where(temperature[part] > 0, drawn, actions)
@@ -202,16 +174,6 @@ def _with_room(trees: SearchTrees, nodes: int) -> SearchTrees:
     return larger
 
 
-def _room_for(simulations: int) -> PendingSimulations:
-    """Return memory for simulations in flight."""
-    return PendingSimulations(
-        leaves=np.zeros((simulations, NUM_COLUMNS), np.uint64),
-        nodes=np.zeros(simulations, np.int64),
-        paths=np.zeros((simulations, MAX_LINE, 2), np.int32),
-        lengths=np.zeros(simulations, np.int64),
-    )
-
-
 def grow_trees(
     rules: Rules,
     games: np.ndarray,
@@ -227,39 +189,33 @@ def grow_trees(
     `done`, int64 `[B]` of zeros.
     """
     num_games, num_turns = len(games), 2 * rules.width
-    pending = _room_for(num_games * MAX_IN_FLIGHT)
-    nodes = num_games * (1 + MAX_IN_FLIGHT * num_turns)
+    simulations = num_games * MAX_IN_FLIGHT
+    pending = PendingSimulations(
+        leaves=np.zeros((simulations, NUM_COLUMNS), np.uint64),
+        nodes=np.zeros(simulations, np.int64),
+        paths=np.zeros((simulations, tree_search.MAX_LINE, 2), np.int32),
+        lengths=np.zeros(simulations, np.int64),
+    )
+    nodes = num_games + simulations * num_turns
     trees = SearchTrees(
         np.zeros((nodes, NODE_COLUMNS), np.int32), np.zeros((nodes, 2), np.float32), np.zeros(nodes)
     )
-    write_roots(rules, games, trees)
-    at_once = MAX_IN_FLIGHT if guide.network is None else PIECE
+    tree_search.write_roots(rules, games, trees)
+    at_once = MAX_IN_FLIGHT if guide.network is None else tree_search.PIECE
     used, rows, spent = num_games, np.arange(num_games), np.zeros(num_games)
     share, most = guide.margin_share, limit.max_simulations
     while len(rows):
         started = perf_counter()
         trees = _with_room(trees, used + len(rows) * at_once * num_turns)
-        waits, used = run_simulations(
-            rules,
-            guide.network,
-            games,
-            rows,
-            most,
-            _VISITS_PER_FLIGHT,
-            share,
-            gumbel,
-            trees,
-            done,
-            pending,
-            used,
-        )
+        terms = rules, guide.network, games, rows, most, _VISITS_PER_FLIGHT, share, gumbel
+        waits, used = tree_search.run_simulations(*terms, trees, done, pending, used)
         if waits:
             assert guide.evaluate is not None
             logits, values = guide.evaluate(pending.leaves[:waits])
-            used = expand_and_back_up(rules, pending, waits, logits, values, share, trees, used)
+            used = tree_search.expand_and_back_up(rules, pending, waits, logits, values, share, trees, used)
             if noise is not None:  # the first simulation of each tree has just expanded its root
                 draws = noise.draws(trees.tree[:num_games, COUNT], num_turns)
-                mix_in_noise(games, trees, draws, noise.share)
+                tree_search.mix_in_noise(games, trees, draws, noise.share)
                 noise = None
         roots = trees.tree[rows]
         is_settled = (roots[:, COUNT] == 1) | (roots[:, LOW] == roots[:, HIGH])

@@ -29,15 +29,7 @@ Seeds that are already in stores are excluded. Seeds in owned holes are included
 
 from mancala_env.solver.certificate import Claim, InvalidProof, Proof, Verification, verify
 from mancala_env.solver.certificate_search import ProofPlan, ProofProgress, prove
-from mancala_env.solver.exact import (
-    ILLEGAL,
-    OutOfTime,
-    Progress,
-    Solution,
-    Solver,
-    SolverInputError,
-    solve,
-)
+from mancala_env.solver.exact import ILLEGAL, OutOfTime, Progress, Solution, Solver, SolverInputError, solve
 from mancala_env.solver.position_sampling import prepare_positions
 from mancala_env.solver.position_sets import (
     PHASES,

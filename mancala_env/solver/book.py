@@ -1,12 +1,10 @@
 """The opening book: exact values of the positions of the first turns of a round.
 
-A book file contains only values, and one line of best play from the start to the end of the round. The values
-are in breadth-first order of new positions from the start, with ascending actions. Loading a book replays
-these turns, which takes milliseconds. A checksum of the positions' keys detects a book of other rules.
-Positions are seen from the player to move, so a book serves both players. They include the stall counter, but
-not the stores.
-
-``python -m tools.make_book layli_goobalay`` makes a book.
+A book file (``python -m tools.make_book layli_goobalay``) contains only values, and one line of best play
+from the start to the end of the round. The values are in breadth-first order of new positions from the start,
+with ascending actions. Loading a book replays these turns, which takes milliseconds. A checksum of the
+positions' keys detects a book of other rules. Positions are seen from the player to move, so a book serves
+both players. They include the stall counter, but not the stores.
 """
 
 import zlib
@@ -112,13 +110,10 @@ class Book:
     ) -> None:
         """Play the opening turns and assign the values to their positions.
 
-        `checksum` is the result of :func:`checksum_of` for the keys of the positions.
-
         Raises:
-            InvalidBook: The values are of other positions.
+            InvalidBook: The keys of the positions have another :func:`checksum_of`.
         """
-        self.ruleset = ruleset
-        self.turns = turns
+        self.ruleset, self.turns = ruleset, turns
         self.games, self.depths = opening_positions(ruleset, turns, most=len(rests))
         keys = keys_of(ruleset, self.games)
         if checksum_of(keys) != checksum or len(keys) != len(rests):
@@ -133,19 +128,14 @@ class Book:
 
     def _add_line(self, line: Sequence[int]) -> None:
         """Add the positions of a line. Best play from each of them has the result of the line."""
-        position = Position(self.ruleset)
-        visited = []
-        for action in line:
-            visited.append((position.copy(), int(action)))
+        position, visited, name = Position(self.ruleset), [], self.ruleset.name
+        for turn, action in enumerate(line, 1):
             if position.is_over or action not in position.legal_actions:
-                raise InvalidBook(
-                    f"turn {len(visited)} of the line of a book of {self.ruleset.name} is not legal"
-                )
-            position.play(int(action))
+                raise InvalidBook(f"turn {turn} of the line of a book of {name} is not legal")
+            visited.append((position.copy(), action))
+            position.play(action)
         if visited and not position.is_over:
-            raise InvalidBook(
-                f"the line of a book of {self.ruleset.name} does not reach the end of the round"
-            )
+            raise InvalidBook(f"the line of a book of {name} does not reach the end of the round")
         for before, action in visited:
             key = int(keys_of(self.ruleset, before.games)[0])
             won = [position.counts[player] - before.stores[player] for player in (SOUTH, NORTH)]

@@ -150,8 +150,7 @@ class Solver(Prover):
             position: The position.
             time_limit: See :func:`solve`.
             progress: See :func:`solve`; an exception that it raises stops the search.
-            with_line: Whether to also find the principal variation. For values from the opening book, this
-                can take longer than finding the values.
+            with_line: Whether to find the principal variation. With an opening book this can take longest.
             with_values: Whether to find the value of every action. False takes less time. It finds the value
                 of the position, and bounds that show which actions are optimal.
 
@@ -160,10 +159,34 @@ class Solver(Prover):
             OutOfTime: Another thread has cancelled.
         """
         self._check(position)
-        if time_limit is not None:
-            time_limit = positive("time_limit", time_limit)
-        wanted = truth("with_line", with_line), truth("with_values", with_values)
-        return _Solve(self, position, time_limit, progress).run(*wanted)
+        limit = np.inf if time_limit is None else positive("time_limit", time_limit)
+        with_line, with_values = truth("with_line", with_line), truth("with_values", with_values)
+        started = reported = time.monotonic()
+        nodes_before, line = self.nodes, list[tuple[int, int]]()
+        search = _PositionStudy(self, position.games)
+
+        def report(force: bool = False) -> None:
+            nonlocal reported
+            now = time.monotonic()
+            if progress and (force or now - reported > _PROGRESS_SECONDS):
+                reported = now
+                row = int(search.arrays.window[ROW])
+                action = row - 1 if 0 < row < len(search.arrays.rows) else None
+                progress(Progress(*search.bounds_of(0), self.nodes - nodes_before, now - started, action))
+
+        self.deadline, self.on_call = started + limit, report
+        try:
+            search.close(with_values)
+            if with_line:
+                search.follow_best(line)
+        except OutOfTime:
+            if self.is_cancelled:
+                raise
+            search.read_known()
+        finally:
+            self.deadline, self.on_call = np.inf, None
+        report(force=True)
+        return search.solution(line, self.nodes - nodes_before, time.monotonic() - started)
 
     def value(self, position: Position) -> int:
         """Return the value of a position; faster than :meth:`solve`, which also solves every action."""
@@ -173,13 +196,9 @@ class Solver(Prover):
     def value_within(self, position: Position, most_nodes: int) -> int | None:
         """Return the value of a position, or None if it takes more than `most_nodes` nodes.
 
-        The result is deterministic on one thread: a new solver returns the same values for the same positions
-        in the same order.
-
-        Args:
-            position: The position.
-            most_nodes: Most positions to search; 0: only look up the book and the table. With several
-                threads, each thread may exceed the limit by one piece.
+        With 0 nodes, it only looks up the book and the table. Each of several threads may exceed the limit by
+        one piece. The result is deterministic on one thread: a new solver returns the same values for the
+        same positions in the same order.
 
         Raises:
             InvalidArgument: `most_nodes` is not a whole number of at least 0.
@@ -224,8 +243,7 @@ class Solver(Prover):
             games: Running games, uint64 `[B, NUM_COLUMNS]`, such as ``Batch.games``.
 
         Returns:
-            int16 `[B, A]`, ILLEGAL for illegal actions. A is W, or H if territory changes hands in the
-            ruleset.
+            int16 `[B, A]`, ILLEGAL for illegal actions. A is W, or H if territory changes hands.
 
         Raises:
             InvalidPosition: The array has another shape or type.
@@ -346,54 +364,9 @@ class _PositionStudy:
             return self.solver._prove_value(self.games_of(row), beta) >= beta
         return self.solver._prove_value(self.games_of(row), beta + 2) < beta + 2
 
-
-class _Solve:
-    """One call of solve."""
-
-    def __init__(
-        self,
-        solver: Solver,
-        position: Position,
-        time_limit: float | None,
-        progress: Callable[[Progress], None] | None,
-    ) -> None:
-        self.solver, self.progress = solver, progress
-        self.started = self.reported = time.monotonic()
-        self.deadline = np.inf if time_limit is None else self.started + time_limit
-        self.nodes_before = solver.nodes
-        self.study = _PositionStudy(solver, position.games)
-
-    def run(self, with_line: bool, with_values: bool) -> Solution:
-        """Search until all bounds are exact, then find the line, while there is time."""
-        line: list[tuple[int, int]] = []
-        self.solver.deadline, self.solver.on_call = self.deadline, self.report
-        try:
-            self.study.close(with_values)
-            if with_line:
-                self.follow_best(line)
-        except OutOfTime:
-            if self.solver.is_cancelled:
-                raise
-            self.study.read_known()
-        finally:
-            self.solver.deadline, self.solver.on_call = np.inf, None
-        self.report(force=True)
-        (lower, upper), bounds = self.study.bounds_of(0), self.study.action_bounds()
-        return Solution(
-            value=lower,
-            action_values={action: least for action, (least, _) in bounds.items()},
-            principal_variation=tuple(line),
-            nodes=self.solver.nodes - self.nodes_before,
-            seconds=time.monotonic() - self.started,
-            is_exact=lower == upper and all(least == most for least, most in bounds.values()),
-            lower=lower,
-            upper=upper,
-            action_bounds=bounds,
-        )
-
     def follow_best(self, line: list[tuple[int, int]]) -> None:
         """Append a line of best play; the book and the table have most of its proofs."""
-        here, value = self.study, self.study.bounds_of(0)[0]
+        here, value = self, self.bounds_of(0)[0]
         while here.rows()[1:]:
             self.solver.check_limits()
             row = here.best_row(value)
@@ -401,14 +374,19 @@ class _Solve:
             sign, won = here.turn_of(row)
             here, value = _PositionStudy(self.solver, here.games_of(row)), sign * (value - won)
 
-    def report(self, force: bool = False) -> None:
-        now = time.monotonic()
-        if self.progress and (force or now - self.reported > _PROGRESS_SECONDS):
-            self.reported = now
-            nodes = self.solver.nodes - self.nodes_before
-            row = int(self.study.arrays.window[ROW])
-            action = row - 1 if 0 < row < len(self.study.arrays.rows) else None
-            self.progress(Progress(*self.study.bounds_of(0), nodes, now - self.started, action))
+    def solution(self, line: list[tuple[int, int]], nodes: int, seconds: float) -> Solution:
+        (lower, upper), bounds = self.bounds_of(0), self.action_bounds()
+        return Solution(
+            value=lower,
+            action_values={action: least for action, (least, _) in bounds.items()},
+            principal_variation=tuple(line),
+            nodes=nodes,
+            seconds=seconds,
+            is_exact=lower == upper and all(least == most for least, most in bounds.values()),
+            lower=lower,
+            upper=upper,
+            action_bounds=bounds,
+        )
 
 
 def solve(

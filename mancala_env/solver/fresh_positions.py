@@ -27,17 +27,10 @@ def fresh_ruleset(rng: random.Random, widest: int = 5) -> Ruleset:
 def draw_position(
     rng: random.Random, ruleset: RulesetLike, split: OpeningSet, turns: int | None = None
 ) -> Position | None:
-    """Draw a position of a random round in which the player to move has a choice.
+    """Draw a position of a random round in which the player to move has a choice, or return None.
 
-    Args:
-        rng: Source of random numbers.
-        ruleset: The ruleset.
-        split: The held-out boards ("evaluation"; see :mod:`mancala_env.engine.holdout`), the others
-            ("training"), or "all".
-        turns: Number of turns before the position; None: any.
-
-    Returns:
-        The position, or None if the round is without one.
+    `split` is the held-out boards ("evaluation"; see :mod:`mancala_env.engine.holdout`), the others
+    ("training"), or "all". `turns` is the number of turns before the position; None: any.
     """
     position = Position(ruleset, player=rng.randrange(2))
     seen: list[Position] = []

@@ -56,10 +56,8 @@ def sample(ruleset: Ruleset, rng: np.random.Generator) -> list[Position]:
     seen = []
     while not position.is_over:
         seen.append(position.copy())
-        if rng.random() < greedy and len(seen) > 2:
-            position.play(_greedy_action(position))
-        else:
-            position.play(int(rng.choice(position.legal_actions)))
+        is_greedy = rng.random() < greedy and len(seen) > 2
+        position.play(_greedy_action(position) if is_greedy else int(rng.choice(position.legal_actions)))
     return seen
 
 

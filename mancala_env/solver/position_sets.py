@@ -21,6 +21,11 @@ from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 from mancala_env.solver.exact import ILLEGAL
 
 POSITIONS_FILE = "positions.npz"
+_ARRAYS = {
+    "games": ArrayFormat("uint64", (None, NUM_COLUMNS)),
+    "phase": ArrayFormat("int8", (None,)),
+    "action_values": ArrayFormat("int16", (None, None)),
+}
 PHASES = ("start", "early", "middle", "late", "end")
 """The phases of a round, by the share of all seeds that is still free."""
 LEAST_FREE = (0.9, 0.7, 0.5, 0.25, 0.0)
@@ -71,14 +76,7 @@ class PositionSet:
         """
         widest = ruleset.num_holes
         try:
-            data = read_arrays(
-                file,
-                {
-                    "games": ArrayFormat("uint64", (None, NUM_COLUMNS)),
-                    "phase": ArrayFormat("int8", (None,)),
-                    "action_values": ArrayFormat("int16", (None, None)),
-                },
-            )
+            data = read_arrays(file, _ARRAYS)
             games = check_games(ruleset, data["games"])
         except (InvalidArchive, InvalidPosition) as error:
             raise InvalidPositions(f"{file} is not a set of solved positions ({error})") from error
@@ -94,9 +92,7 @@ class PositionSet:
             position = Position.from_games(ruleset, games, n)
             legal = np.flatnonzero(values[n] != ILLEGAL)
             if not len(legal) or tuple(legal) != position.legal_actions:
-                raise InvalidPositions(
-                    f"{file}: the actions with values of position {n} are not its legal actions"
-                )
+                raise InvalidPositions(f"{file}: position {n} needs values of exactly its legal actions")
             if abs(values[n, legal].astype(np.int64)).max() > ruleset.total_seeds:
                 raise InvalidPositions(f"{file}: position {n} has a value of more seeds than the game has")
         for array in (games, phase, values):
@@ -145,14 +141,12 @@ def positions(ruleset: RulesetLike) -> PositionSet:
         NoPositions: The ruleset is without solved positions.
     """
     ruleset = lookup(ruleset)
-    file = _file_of(ruleset)
-    if not file.is_file():
-        listed = ", ".join(rulesets_with_positions())
+    if not has_positions(ruleset):
         raise NoPositions(
-            f"no solved positions are bundled for {ruleset.name}, only for: {listed}; "
-            "mancala_env.solver.prepare_positions makes some"
+            f"no solved positions are bundled for {ruleset.name}, only for: "
+            f"{', '.join(rulesets_with_positions())}; mancala_env.solver.prepare_positions makes some"
         )
-    return _read(ruleset, file)
+    return _read(ruleset, _file_of(ruleset))
 
 
 def has_positions(ruleset: Ruleset) -> bool:

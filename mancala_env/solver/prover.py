@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mancala_env._util.checks import is_number
 from mancala_env.engine.jit.pace import Pace
 from mancala_env.engine.state import encode
 from mancala_env.errors import InvalidArgument
@@ -45,8 +46,7 @@ class OutOfTime(Exception):
 
 def positive(name: str, value: Any) -> float:
     """Return a number above 0 as a float; otherwise raise SolverInputError."""
-    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not is_number or not value > 0:  # false for NaN, too
+    if not is_number(value) or not value > 0:  # false for NaN, too
         raise SolverInputError(f"{name} must be a number above 0, not {value!r}")
     try:
         return float(value)
@@ -89,9 +89,8 @@ class Prover:
     def cancel(self) -> None:
         """End the search that runs in another thread, and every later one, with OutOfTime.
 
-        You cannot undo this, so discard the solver afterwards. To stop only one of many searches, run it on a
-        solver from :meth:`sibling` and cancel that solver. The original solver and the shared table stay
-        usable.
+        You cannot undo this. To stop only one of many searches, run it on a solver from :meth:`sibling` and
+        cancel that solver. The original solver and the shared table stay usable.
         """
         self.is_cancelled = True
 
@@ -133,9 +132,7 @@ class Prover:
             try:
                 self._table = new_table(self._memory_mb)
             except (MemoryError, OverflowError, ValueError) as error:  # ValueError: not addressable
-                raise SolverInputError(
-                    f"memory_mb={self._memory_mb:g} is more than this machine can allocate"
-                ) from error
+                raise SolverInputError(f"memory_mb={self._memory_mb:g} cannot be allocated here") from error
         return self._table
 
     def _start(self, n: int, games: np.ndarray, beta: int) -> None:

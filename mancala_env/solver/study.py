@@ -16,13 +16,7 @@ from typing import Any, NamedTuple
 
 from mancala_env.engine.board import seeds_within
 from mancala_env.engine.jit.decorator import kernel
-from mancala_env.engine.state import (
-    RUNNING,
-    UUR,
-    hole_of,
-    load,
-    save,
-)
+from mancala_env.engine.state import RUNNING, UUR, hole_of, load, save
 from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.solver.margins import free_margin, owned_margin, store_margin
 from mancala_env.solver.proofs import keys_of, look_up, scope_of

@@ -3,15 +3,13 @@
 | module | content |
 |---|---|
 | `run` | `mancala train`: one command, one configuration, one folder of results |
-| `config`, `config_groups` | every setting, from the command line and from files |
-| `parameter_names` | PPO's settings under their names in Stable-Baselines3 and RLlib |
+| `config`, `config_groups` | every setting, from the command line and from files; names in other libraries |
 | `schedule` | the clock of a run, its checkpoints and its learning rate |
 | `hooks` | what runs before each rollout: metrics, checkpoints, evaluation |
 | `rollout` | self-play: the environment and the rollout buffer |
 | `ppo`, `policy` | the learner; its networks as a policy for MaskablePPO |
-| `labels` | search labels during self-play |
+| `labels` | search labels during self-play, and a replay of them |
 | `expert_labels`, `distillation` | positions labelled by a search; a fit to them before self-play |
-| `replay` | a replay of labelled positions |
 | `pool` | opponents and snapshots that the learner plays |
 | `run_folder` | the folder of a run and its files |
 | `training_state`, `reproduce` | what a checkpoint holds to resume; the command that trained it |

@@ -54,10 +54,8 @@ MAX_SEED = 2**31 - 1
 """The largest seed that all libraries accept."""
 
 _OF_A_TEACHER = ["positions", "spec", "exploration", "temperature", "epochs", "batch_size", "learning_rate"]
-OLD_NAMES = {
-    "turns": "environment_steps",
-    **{f"teacher.{name}": f"distillation.{name}" for name in _OF_A_TEACHER},
-}
+OLD_NAMES = {f"teacher.{name}": f"distillation.{name}" for name in _OF_A_TEACHER}
+OLD_NAMES["turns"] = "environment_steps"
 """New names of settings, by their old names in files of earlier versions, which are still accepted."""
 
 REMOVED: dict[str, Any] = {"wandb": None, "selfplay.reward": "outcome", "pool.priority": 1.0}
@@ -144,6 +142,11 @@ class TrainConfig:
         """The ruleset itself."""
         return lookup(self.ruleset)
 
+    @property
+    def place(self) -> Path:
+        """Path of the folder of the configuration's name."""
+        return Path(self.folder) / str(self.name)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the configuration as plain data."""
         return asdict(self)
@@ -167,30 +170,22 @@ class TrainConfig:
         """Check values that depend on each other; each is in range by itself."""
         if self.environment_steps is None and self.minutes is None:
             raise InvalidConfig("a run needs an end: set environment_steps or minutes")
-        if self.name is not None and (
-            self.name in ("", "..") or Path(self.name).name != self.name or not self.name.isprintable()
-        ):
-            raise InvalidConfig(f"name must be that of a folder, without a path, not {self.name!r}")
-        if self.ppo.steps * self.selfplay.games > MOST_STEPS_OF_AN_UPDATE:
-            raise InvalidConfig(
-                f"ppo.steps times selfplay.games must be at most {MOST_STEPS_OF_AN_UPDATE:,}, which are all "
-                f"in memory at once, not {self.ppo.steps:,} times {self.selfplay.games:,}"
-            )
-        if self.ppo.steps * self.selfplay.games == 1:
-            raise InvalidConfig(
-                "ppo.steps times selfplay.games must be 2 or more, not 1: the advantage of a single step "
-                "cannot be normalised"
-            )
-        if self.expert.share and self.expert.search_share and self.rounds != 1:
-            raise InvalidConfig(
-                "a search values a round, not a match, so expert.search_share must be 0 where rounds is "
-                f"{self.rounds}, not {self.expert.search_share:g}"
-            )
+        name, steps = self.name, self.ppo.steps * self.selfplay.games
+        if name is not None and (name in ("", "..") or Path(name).name != name or not name.isprintable()):
+            raise InvalidConfig(f"name must be that of a folder, without a path, not {name!r}")
+        if steps > MOST_STEPS_OF_AN_UPDATE:
+            most = f"{MOST_STEPS_OF_AN_UPDATE:,}, which are all in memory at once"
+            raise InvalidConfig(f"ppo.steps times selfplay.games must be at most {most}, not {steps:,}")
+        if steps == 1:
+            why = "the advantage of a single step cannot be normalised"
+            raise InvalidConfig(f"ppo.steps times selfplay.games must be 2 or more, not 1: {why}")
+        share = self.expert.search_share
+        if self.expert.share and share and self.rounds != 1:
+            must = f"expert.search_share must be 0 where rounds is {self.rounds}, not {share:g}"
+            raise InvalidConfig(f"a search values a round, not a match, so {must}")
         if self.pool.share and not self.pool.opponents:
-            raise InvalidConfig(
-                "pool.share is above 0, so pool.opponents must name at least one agent, such as random, "
-                f"not {self.pool.opponents}"
-            )
+            must = "pool.opponents must name at least one agent, such as random"
+            raise InvalidConfig(f"pool.share is above 0, so {must}, not {self.pool.opponents}")
 
 
 Config = TypeVar("Config", bound=TrainConfig)
@@ -212,18 +207,17 @@ def read_config(
     options = make_parser(program, kind).parse_args(arguments)
     if "seeds" in vars(options):  # mancala train removes it first
         raise InvalidConfig(f"--seeds {options.seeds} needs mancala train; a configuration has one seed")
-    files, values, own = [Path(file) for file in options.config], {}, {}
-    resumed = _resumed_folder(options)
+    files, values, own, name = [Path(file) for file in options.config], {}, {}, options.configuration
+    resumed, file = _resumed_folder(options), CONFIGS / f"{name}.yaml"
     if resumed is not None:
         files.insert(0, resumed / CONFIG_FILE)
-    elif options.configuration is not None:
-        file = CONFIGS / f"{options.configuration}.yaml"
-        if is_ruleset_file(options.configuration):
-            own = {"ruleset": _own_ruleset(options.configuration)}
-        elif options.configuration in names():
-            own = {"ruleset": options.configuration}
+    elif name is not None:
+        if is_ruleset_file(name) or name in names():
+            own = {"ruleset": _own_ruleset(name)}
         elif not file.is_file():
-            raise _no_configuration(options.configuration)
+            there = sorted({file.stem for file in CONFIGS.glob("*.yaml")} - {"default", "rllib"} | {*names()})
+            hint = did_you_mean(name, there, cutoff=0.4) or f"; known: {', '.join(there)}"
+            raise InvalidConfig(f"unknown configuration or ruleset {name!r}{hint}; name a file with --config")
         if file.is_file():
             files.insert(0, file)
     for file in files:
@@ -256,20 +250,18 @@ def _resumed_folder(options: argparse.Namespace) -> Path | None:
     if options.resume is None:
         return None
     if options.configuration is not None:
-        raise InvalidConfig(
-            f"{options.configuration} and --resume exclude each other: a run keeps its configuration"
-        )
+        why = "a run keeps its configuration"
+        raise InvalidConfig(f"{options.configuration} and --resume exclude each other: {why}")
     folder = Path(options.resume)
     if not (folder / CONFIG_FILE).is_file():
         raise InvalidConfig(
             f"--resume {folder}: {CONFIG_FILE} is missing, so it is not the folder of a run"
             + f"; give the folder of the checkpoint: --resume {folder.parent}" * folder.is_file()
         )
-    excluded = next((name for name in ("name", "folder") if name in vars(options)), None)
-    if excluded is not None:
-        raise InvalidConfig(
-            f"--{excluded} and --resume exclude each other: a run stays in its folder, which names it"
-        )
+    for name in ("name", "folder"):
+        if name in vars(options):
+            why = "a run stays in its folder, which names it"
+            raise InvalidConfig(f"--{name} and --resume exclude each other: {why}")
     return folder
 
 
@@ -309,10 +301,7 @@ def read_file(path: Path, kind: type[TrainConfig] = TrainConfig) -> dict[str, An
 
 
 def read_settings(plain: Mapping[str, Any]) -> TrainConfig:
-    """Return a configuration from plain data of any version, without settings that are unknown.
-
-    Raise InvalidConfig if a value is invalid.
-    """
+    """Return a configuration from plain data of any version without unknown settings; raise InvalidConfig."""
     known = {each.name for each in settings_of(TrainConfig)}
     if is_ruleset_file(plain.get("ruleset")):  # a file from elsewhere must not name a file of this machine
         raise InvalidConfig(f"ruleset must be a name or rule options, not {plain['ruleset']!r}")
@@ -334,11 +323,13 @@ def with_new_names(plain: Mapping[str, Any]) -> dict[str, Any]:
     """
     ruleset = {"ruleset": plain["ruleset"]} if "ruleset" in plain else {}
     others = flat({name: value for name, value in plain.items() if name != "ruleset"})
-    named = ((OLD_NAMES.get(name, name), value) for name, value in (ruleset | others).items())
-    found = {name: value for name, value in named if not _is_fixed(name, value)}
-    if found.get("algorithm") != "ppo":
-        return found
-    return {name: value for name, value in found.items() if not _is_of_alphazero(name)}
+    named = {OLD_NAMES.get(name, name): value for name, value in (ruleset | others).items()}
+    is_ppo = named.get("algorithm") == "ppo"
+    return {
+        name: value
+        for name, value in named.items()
+        if not _is_fixed(name, value) and not (is_ppo and _is_of_alphazero(name))
+    }
 
 
 def _is_fixed(name: str, value: Any) -> bool:
@@ -383,29 +374,15 @@ def make_parser(program: str, kind: type[TrainConfig] = TrainConfig) -> Parser:
         description="Train an agent by self-play. Every setting of the configuration is an option.",
         argument_default=SUPPRESS,
     )
-    parser.add_argument(
-        "configuration",
-        metavar="NAME",
-        nargs="?",
-        default=None,
-        help="name of a configuration or a ruleset, or the path of a ruleset file",
-    )
-    parser.add_argument(
-        "--config",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="configuration file; repeatable, later files override earlier ones",
-    )
-    parser.add_argument(
-        "--resume", metavar="FOLDER", default=None, help="folder of a run to resume, such as runs/first"
-    )
+    parser.set_defaults(configuration=None, config=[], resume=None)
+    add, form = parser.add_argument, "name of a configuration or a ruleset, or the path of a ruleset file"
+    add("configuration", metavar="NAME", nargs="?", help=form)
+    later = "configuration file; repeatable, later files override earlier ones"
+    add("--config", metavar="FILE", action="append", help=later)
+    add("--resume", metavar="FOLDER", help="folder of a run to resume, such as runs/first")
     if kind is TrainConfig:
-        parser.add_argument(
-            "--seeds",
-            metavar="N",
-            help="number of seeds (1..N), or seeds such as 1,2,3: train with each, and print the means",
-        )
+        means = "number of seeds (1..N), or seeds such as 1,2,3: train with each, and print the means"
+        add("--seeds", metavar="N", help=means)
     sections: dict[str, Any] = {"": parser.add_argument_group("settings of a run")}
     for each in settings_of(kind):
         group, _, last = each.name.rpartition(".")
@@ -414,9 +391,3 @@ def make_parser(program: str, kind: type[TrainConfig] = TrainConfig) -> Parser:
         text = f"{each.description} (default: {in_yaml(each.default)})".replace("%", "%%")
         sections[group].add_argument(f"--{each.name}", dest=each.name, metavar=last.upper(), help=text)
     return parser
-
-
-def _no_configuration(name: str) -> InvalidConfig:
-    there = sorted({path.stem for path in CONFIGS.glob("*.yaml")} - {"default", "rllib"} | set(names()))
-    hint = did_you_mean(name, there, cutoff=0.4) or f"; known: {', '.join(there)}"
-    return InvalidConfig(f"unknown configuration or ruleset {name!r}{hint}; name a file with --config")

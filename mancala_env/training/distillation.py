@@ -27,10 +27,9 @@ _POSITIONS_AT_ONCE = 4096
 
 
 class Evaluation(NamedTuple):
-    """Agreement of a network with expert labels.
+    """Agreement of a network's most probable actions with expert labels, and its losses.
 
-    `accuracy` and `regret` of its most probable actions are those of Agreement. The losses are the
-    cross-entropy to the Boltzmann targets, in nats, and the mean squared error to the outcomes.
+    They are the cross-entropy to the Boltzmann targets, in nats, and the mean squared error to the outcomes.
     """
 
     accuracy: float
@@ -77,29 +76,20 @@ def distill(run: "TrainingRun") -> None:
         run.progress.update(0, f"imitating {settings.spec}, {part:.0%} done")
         return part if run.stopped_by is None else 1.0
 
-    epochs = fit(
-        network,
-        kind,
-        training,
-        settings,
-        value_weight=config.ppo.value,
-        seed=config.seed,
-        part_done=part_done,
-        after_epoch=log,
-    )
+    weight, seed = config.ppo.value, config.seed
+    epochs = fit(network, kind, training, settings, weight, seed, part_done=part_done, after_epoch=log)
     if run.stopped_by is not None:
         return
     if not epochs.is_integer() or not evaluations:
         log(epochs)
-    is_cut = len(labels) < settings.positions or epochs < settings.epochs
-    cut = (
-        f" ({len(labels):,} of {settings.positions:,} labelled, {epochs:.1f} of {settings.epochs} passes: "
-        f"what {settings.share:.0%} of the minutes allow)"
-    )
+    cut = ""
+    if len(labels) < settings.positions or epochs < settings.epochs:
+        passes = f"{epochs:.1f} of {settings.epochs} passes: what {settings.share:.0%} of the minutes allow"
+        cut = f" ({len(labels):,} of {settings.positions:,} labelled, {passes})"
+    found = f"a best action in {evaluations[-1].accuracy:.0%}, mean regret {evaluations[-1].regret:.2f}"
     run.progress.say(
-        f"Copied {settings.spec} from {len(training):,} positions{cut if is_cut else ''}; on "
-        f"{len(held_out):,} held-out ones a best action in {evaluations[-1].accuracy:.0%}, mean regret "
-        f"{evaluations[-1].regret:.2f} seeds a move"
+        f"Copied {settings.spec} from {len(training):,} positions{cut}; on {len(held_out):,} held-out ones "
+        f"{found} seeds a move"
     )
 
 
@@ -142,11 +132,11 @@ def fit(
     kind: str,
     labels: ExpertLabels,
     settings: DistillationConfig,
-    *,
     value_weight: float,
     seed: int,
+    *,
     part_done: Callable[[float], float] | None = None,
-    after_epoch: Callable[[int], Any] | None = None,
+    after_epoch: Callable[[int], Any] = lambda epoch: None,
 ) -> float:
     """Fit a network to labels: cross-entropy to the Boltzmann targets, squared error to the outcomes.
 
@@ -158,13 +148,12 @@ def fit(
     inputs = _tensors(labels, kind, settings.temperature, network)
     optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
     shuffler = torch.Generator("cpu").manual_seed(seed)
-    epochs = settings.epochs
-    for epoch in range(epochs):
+    for epoch in range(settings.epochs):
         order = torch.randperm(len(labels), generator=shuffler, device="cpu")
         batches = order.split(settings.batch_size)
         for number, rows in enumerate(batches):
             done = epoch * len(batches) + number
-            part = done / (epochs * len(batches))
+            part = done / (settings.epochs * len(batches))
             if part_done is not None and (part := part_done(part)) >= 1:
                 return done / len(batches)
             # With a rate that falls to 0, the last few minibatches do not dominate.
@@ -176,9 +165,8 @@ def fit(
             loss.backward()
             nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             optimizer.step()
-        if after_epoch is not None:
-            after_epoch(epoch + 1)
-    return float(epochs)
+        after_epoch(epoch + 1)
+    return float(settings.epochs)
 
 
 def boltzmann_targets(values: np.ndarray, temperature: float) -> np.ndarray:
@@ -209,13 +197,9 @@ def evaluate(network: nn.Module, kind: str, labels: ExpertLabels, temperature: f
 
 
 class Examples(NamedTuple):
-    """Labels as tensors for a network.
+    """Labels as tensors for a network: observations `[N, ...]`, legal actions bool `[N, A]`, and targets.
 
-    Attributes:
-        observations: `[N, ...]`, the observations.
-        is_legal: bool `[N, A]`, legal actions.
-        targets: float32 `[N, A]`, targets of the policy.
-        values: float32 `[N]`, targets of the value.
+    Those of the policy are float32 `[N, A]`, those of the value float32 `[N]`.
     """
 
     observations: torch.Tensor

@@ -65,16 +65,13 @@ class ExpertLabels:
 
         Raise InvalidConfig without positions, or with positions of a single game only.
         """
+        numbers, more = np.unique(self.episodes, return_inverse=True)[1], "ask for more positions"
         if not len(self):
-            raise InvalidConfig(
-                "the expert labelled no position: all are held out for evaluation; ask for more positions"
-            )
-        numbers = np.unique(self.episodes, return_inverse=True)[1]
+            why = "the expert labelled no position: all are held out for evaluation"
+            raise InvalidConfig(f"{why}; {more}")
         if not numbers.any():
-            raise InvalidConfig(
-                f"the {len(self)} labelled positions are from a single game, and one has to be held out; "
-                "ask for more positions"
-            )
+            why = f"the {len(self)} labelled positions are from a single game, and one has to be held out"
+            raise InvalidConfig(f"{why}; {more}")
         is_held_out = numbers % _HELD_OUT == min(_HELD_OUT - 1, numbers.max())
         return self.select(~is_held_out), self.select(is_held_out)
 
@@ -93,11 +90,7 @@ def agreement(values: np.ndarray, actions: np.ndarray) -> Agreement:
 
 
 def expert(
-    spec: str,
-    ruleset: Ruleset,
-    num_actions: int,
-    num_threads: int | None,
-    setting: str = "distillation.spec",
+    spec: str, ruleset: Ruleset, num_actions: int, num_threads: int | None, setting: str = "distillation.spec"
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function that evaluates every action of games, as in ExpertLabels.values.
 
@@ -108,9 +101,8 @@ def expert(
     except NoValueNetwork as error:
         raise InvalidConfig(f"{error}; --{setting} minimax:4 needs none") from error
     if not isinstance(agent, MinimaxAgent):
-        raise InvalidConfig(
-            f"{setting} must be a minimax, value+minimax or policy+minimax agent, not {spec!r}"
-        )
+        kinds = "minimax, value+minimax or policy+minimax"
+        raise InvalidConfig(f"{setting} must be a {kinds} agent, not {spec!r}")
     return lambda games: without_illegal(agent.action_values(games, num_actions), ILLEGAL)
 
 
@@ -131,17 +123,15 @@ def label_positions(
     is_late: Callable[[], bool] = lambda: False,
     **options: Any,
 ) -> ExpertLabels:
-    """Let an expert play games and label their positions.
+    """Let an expert play games and label their positions; raise InvalidConfig if it cannot label.
 
     Positions that are held out for evaluation are not labelled. All other positions of every started game
-    are, because dropping unfinished games would favour short games. A match ends after 1,000 rounds (RULES
-    5.4), as in training.
+    are, because dropping unfinished games would favour short games.
 
     Once there are `positions`, no further game starts. `exploration` is the fraction of random turns, 0 to 1.
     `progress` is called with the number of positions after each turn. If it returns True, labelling ends at
     once, without the running games. `is_late` is called when games end; if it returns True, no other game
-    starts. `options` are those of Batch: `rounds`, `opening_turns` and `num_threads`. Raise InvalidConfig if
-    the agent of `spec` cannot label.
+    starts. `options` are those of Batch: `rounds`, `opening_turns` and `num_threads`.
     """
     rng = np.random.default_rng(seed)
     seed_of_games = int(rng.integers(2**63))
@@ -160,13 +150,7 @@ def label_positions(
 class _ExpertGames:
     """Games of an expert against itself, and its labels of their positions."""
 
-    def __init__(
-        self,
-        batch: Batch,
-        label: Callable[[np.ndarray], np.ndarray],
-        exploration: float,
-        rng: np.random.Generator,
-    ) -> None:
+    def __init__(self, batch: Batch, label: Any, exploration: float, rng: np.random.Generator) -> None:
         self._batch, self._label, self._exploration, self._rng = batch, label, exploration, rng
         self.is_running = np.ones(batch.num_games, np.bool_)
         self.num_labelled = 0
@@ -183,9 +167,8 @@ class _ExpertGames:
         labelled = rows[is_labelled]
         self.num_labelled += len(labelled)
         self._num_turns += len(rows)
-        self._parts.append(
-            (batch.games[labelled], values[is_labelled], batch.player[labelled], self._episode[labelled])
-        )
+        found = batch.games[labelled], values[is_labelled], batch.player[labelled], self._episode[labelled]
+        self._parts.append(found)
         batch.step(self._choose(rows, values), where=self.is_running)
         ended = rows[batch.done[rows]]
         for row in ended:
@@ -216,11 +199,6 @@ class _ExpertGames:
         outcomes = np.where(players == SOUTH, south, 0 - south)
         order = np.argsort(episodes, kind="stable")
         order = order[~np.isnan(outcomes[order])]
-        return ExpertLabels(
-            self._batch.ruleset,
-            games[order].reshape(-1, NUM_COLUMNS),
-            values[order],
-            outcomes[order],
-            episodes[order],
-            self._num_turns,
-        )
+        games = games[order].reshape(-1, NUM_COLUMNS)
+        found = games, values[order], outcomes[order], episodes[order]
+        return ExpertLabels(self._batch.ruleset, *found, self._num_turns)

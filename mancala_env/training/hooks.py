@@ -142,22 +142,18 @@ class SaveCheckpoints:
         steps = run.model.num_timesteps
         if run.is_over() or not self._times.is_due(steps):
             return
-        checkpoint = run.save()
+        checkpoint, rates = run.save(), {}
         with run.clock.pause():
             if run.config.pool.share:
                 self._pool.add(checkpoint)
                 run.env.set_pool(self._pool.specs)
                 self._pool.keep(run.env.pool_scores)
-            messages = list(_evaluate(run, checkpoint))
-        run.progress.say(f"{steps:,} environment steps: {', '.join(messages) or 'saved'}")
-
-
-def _evaluate(run: TrainingRun, checkpoint: Path) -> Iterator[str]:
-    """Evaluate a checkpoint, if configured; yields a message about each opponent."""
-    if run.config.evaluation.checkpoint_games:
-        for opponent, rate in measure(run.config, run.folder, checkpoint).items():
+            if run.config.evaluation.checkpoint_games:
+                rates = measure(run.config, run.folder, checkpoint)
+        for opponent, rate in rates.items():
             run.model.logger.record(f"evaluation/{opponent}", rate)
-            yield f"{rate:.0%} against {opponent}"
+        message = ", ".join(f"{rate:.0%} against {opponent}" for opponent, rate in rates.items())
+        run.progress.say(f"{steps:,} environment steps: {message or 'saved'}")
 
 
 def call_callbacks(run: TrainingRun) -> None:

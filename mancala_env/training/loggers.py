@@ -19,8 +19,7 @@ from mancala_env.training.run_folder import METRICS, STEPS, RunFolder, writing
 
 def logger_of(folder: RunFolder) -> Logger:
     """Return the logger of a run; raise RunFolderError if a file cannot be written."""
-    writers = [Events(folder.path), JsonLines(folder.path / METRICS)]
-    return Logger(str(folder.path), writers)  # type: ignore[arg-type]
+    return Logger(str(folder.path), [Events(folder.path), JsonLines(folder.path / METRICS)])  # type: ignore[arg-type]
 
 
 class _Log(KVWriter):

@@ -37,16 +37,10 @@ class SelfPlayPolicy(MaskableActorCriticPolicy):
         super().__init__(observation_space, action_space, lr_schedule, **kwargs)
 
     def _build(self, lr_schedule: Schedule) -> None:
-        self.network = build_network(
-            Ruleset(**self._plain["ruleset"]),
-            int(self.action_space.n),  # type: ignore[attr-defined]
-            NetworkConfig(**self._plain["network"]),
-        )
-        self.optimizer = self.optimizer_class(
-            self.network.parameters(),
-            lr=lr_schedule(1),  # type: ignore[call-arg]
-            **self.optimizer_kwargs,
-        )
+        ruleset, network = Ruleset(**self._plain["ruleset"]), NetworkConfig(**self._plain["network"])
+        self.network = build_network(ruleset, int(self.action_space.n), network)  # type: ignore[attr-defined]
+        options: dict[str, Any] = {"lr": lr_schedule(1), **self.optimizer_kwargs}
+        self.optimizer = self.optimizer_class(self.network.parameters(), **options)
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         return super()._get_constructor_parameters() | self._plain

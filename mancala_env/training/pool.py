@@ -6,11 +6,12 @@ resumed run continues with the same pool.
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.training.config import TrainConfig
-from mancala_env.training.run_folder import RunFolder, reading, write_atomically
+from mancala_env.training.run_folder import RunFolder, reading
 
 POOL_FILE = "pool.json"
 
@@ -30,7 +31,10 @@ class SnapshotPool:
                 found = {folder.checkpoints / name: score for name, score in kept["snapshots"].items()}
                 scores = kept["opponents"] | {str(file): score for file, score in found.items()}
                 self.scores = {spec: float(score) for spec, score in scores.items()}
-            self._keep_latest([file for file in found if _is_readable(file)])
+            for file in found:
+                with suppress(InvalidCheckpoint):
+                    read_identity(file)
+                    self.add(file)
 
     @property
     def specs(self) -> list[str]:
@@ -39,7 +43,8 @@ class SnapshotPool:
 
     def add(self, checkpoint: Path) -> None:
         """Add a checkpoint, and drop the oldest snapshot if there are too many."""
-        self._keep_latest([*self.snapshots, checkpoint])
+        snapshots = [*self.snapshots, checkpoint]
+        self.snapshots = snapshots[max(0, len(snapshots) - self._config.pool.snapshots) :]
 
     def keep(self, scores: Mapping[str, float]) -> None:
         """Write the pool and the learner's scores, by spec, or raise RunFolderError."""
@@ -48,15 +53,4 @@ class SnapshotPool:
             "opponents": {spec: scores.get(spec, 0.5) for spec in self._config.pool.opponents},
             "snapshots": {file.name: scores.get(str(file), 0.5) for file in self.snapshots},
         }
-        write_atomically(self._folder.path / POOL_FILE, json.dumps(kept, indent=2).encode())
-
-    def _keep_latest(self, snapshots: list[Path]) -> None:
-        self.snapshots = snapshots[max(0, len(snapshots) - self._config.pool.snapshots) :]
-
-
-def _is_readable(checkpoint: Path) -> bool:
-    try:
-        read_identity(checkpoint)
-    except InvalidCheckpoint:
-        return False
-    return True
+        self._folder.write(POOL_FILE, json.dumps(kept, indent=2))

@@ -20,6 +20,7 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBufferSamples
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.type_aliases import MaybeCallback
+from stable_baselines3.common.utils import explained_variance
 from torch import Tensor, nn
 
 from mancala_env.engine.holdout import rows_to_learn
@@ -71,15 +72,6 @@ class SelfPlayPPO(MaskablePPO):
         self.seconds["labelling"] = 0.0
         self.rollout_buffer.store_games()
 
-    @property
-    def updates(self) -> int:
-        """Number of passes over rollouts so far."""
-        return self._n_updates
-
-    def count_from(self, environment_steps: int, updates: int) -> None:
-        """Continue to count environment steps and updates from those of a checkpoint."""
-        self.num_timesteps, self._n_updates = environment_steps, updates
-
     def warm_up(self, env: SelfPlayEnv) -> None:
         """Compile all kernels before the clock starts; plays one step of `env`."""
         rows_to_learn(env.ruleset, env.games)
@@ -87,19 +79,10 @@ class SelfPlayPPO(MaskablePPO):
         if self.labels is not None:
             self.labels.warm_up(env.games[:1])
 
-    def forget_running_games(self) -> None:
-        """Drop the stored positions of running games, before new games start."""
-        if self.labels is not None:
-            self.labels.replay.forget_running_games()
-
     def start_games(self, callback: BaseCallback, reset_num_timesteps: bool) -> BaseCallback:
         """Start the games of a run and bind a callback, as ``learn`` of Stable-Baselines3 does."""
         steps = sys.maxsize - self.num_timesteps  # the run's clock ends it, no number of steps
         return self._setup_learn(steps, callback, reset_num_timesteps)[1]
-
-    def update_progress(self) -> None:
-        """Set the remaining part of the run, which determines the learning rate."""
-        self._update_current_progress_remaining(self.num_timesteps, self._total_timesteps)
 
     def collect_rollouts(  # type: ignore[override]
         self,
@@ -165,7 +148,8 @@ class SelfPlayPPO(MaskablePPO):
 
         A rollout with fewer than two steps to learn from changes nothing.
         """
-        if not self.rollout_buffer.has_steps_to_learn:
+        rollout = self.rollout_buffer
+        if rollout.is_learned.sum() < 2:
             return
         start = time.perf_counter()
         self.policy.set_training_mode(True)
@@ -173,17 +157,15 @@ class SelfPlayPPO(MaskablePPO):
         ppo_losses: list[PPOLosses] = []
         label_losses: list[tuple[Tensor, Tensor]] = []
         for _ in range(self.n_epochs):
-            for minibatch in self.rollout_buffer.get(self.batch_size):
+            for minibatch in rollout.get(self.batch_size):
                 losses = self._losses(minibatch)
                 ppo_losses.append(PPOLosses(*(each.detach() for each in losses)))
                 loss = losses.loss
-                if self.labels is not None and (
-                    sampled := self.labels.losses(self.policy.network, self.device)
-                ):
-                    policy_loss, value_loss = sampled
-                    label_losses.append((policy_loss.detach(), value_loss.detach()))
-                    loss = loss + self.labels.policy_weight * policy_loss
-                    loss = loss + self.labels.value_weight * value_loss
+                labels = self.labels
+                if labels is not None and (sampled := labels.losses(self.policy.network, self.device)):
+                    label_losses.append((sampled[0].detach(), sampled[1].detach()))
+                    loss = loss + labels.policy_weight * sampled[0]
+                    loss = loss + labels.value_weight * sampled[1]
                 self.policy.optimizer.zero_grad()
                 loss.backward()
                 nn.utils.clip_grad_norm_(self.policy.parameters(), self.max_grad_norm)
@@ -191,7 +173,8 @@ class SelfPlayPPO(MaskablePPO):
             self._n_updates += 1
         self._log_means("train", PPOLosses._fields, ppo_losses)
         self._log_means("expert", ("policy_loss", "value_loss"), label_losses)
-        self.logger.record("train/explained_variance", self.rollout_buffer.explained_variance)
+        explained = explained_variance(rollout.values.flatten(), rollout.returns.flatten())
+        self.logger.record("train/explained_variance", float(explained))
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
         self.seconds["learning"] += time.perf_counter() - start
 
@@ -208,14 +191,10 @@ class SelfPlayPPO(MaskablePPO):
         policy_loss = -torch.min(advantages * ratio, advantages * ratio.clamp(1 - clip, 1 + clip)).mean()
         value_loss = nn.functional.mse_loss(minibatch.returns, values)
         entropy_loss = -entropies.mean()
-        return PPOLosses(
-            policy_gradient_loss=policy_loss,
-            value_loss=value_loss,
-            entropy_loss=entropy_loss,
-            clip_fraction=((ratio - 1).abs() > clip).float().mean(),
-            approx_kl=((ratio - 1) - log_ratio).mean(),
-            loss=policy_loss + self.ent_coef * entropy_loss + self.vf_coef * value_loss,
-        )
+        clip_fraction = ((ratio - 1).abs() > clip).float().mean()
+        approx_kl = ((ratio - 1) - log_ratio).mean()
+        loss = policy_loss + self.ent_coef * entropy_loss + self.vf_coef * value_loss
+        return PPOLosses(policy_loss, value_loss, entropy_loss, clip_fraction, approx_kl, loss)
 
     def _log_means(self, section: str, names: tuple[str, ...], figures: list[Any]) -> None:
         for name, values in zip(names, zip(*figures, strict=True), strict=False):
@@ -229,11 +208,13 @@ class SelfPlayPPO(MaskablePPO):
         *args: Any,
         **kwargs: Any,
     ) -> tuple[int, BaseCallback]:
-        if reset_num_timesteps or self._last_obs is None:  # then Stable-Baselines3 starts new games
-            self.forget_running_games()
+        starts_games = reset_num_timesteps or self._last_obs is None  # as Stable-Baselines3 does
+        if self.labels is not None and starts_games:
+            self.labels.replay.forget_running_games()
         return super()._setup_learn(total_timesteps, callback, reset_num_timesteps, *args, **kwargs)
 
-    def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
+    def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int = 0) -> None:
+        """Set the remaining part of the run, which determines the learning rate."""
         self._current_progress_remaining = 1.0 - self.clock.part_done(num_timesteps)
 
     def _excluded_save_params(self) -> list[str]:

@@ -24,7 +24,6 @@ import numpy as np
 import torch
 from gymnasium import spaces
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
-from stable_baselines3.common.utils import explained_variance
 
 from mancala_env import agents
 from mancala_env.agents import Agent, AgentLike, Spec
@@ -80,12 +79,11 @@ class SelfPlayEnv(GamesVecEnv):
         seed: int | None = None,
         num_threads: int | None = None,
     ) -> None:
-        """Set up the games.
+        """Set up the games, with observations of a `kind` of observations.KINDS.
 
         The fraction `opening_share` of the mirror games, and all pool games, start with `opening_turns`
         uniformly random turns. The fraction `pool_share` of the games is played against `pool`: agents or
         their specs. `pool_scores` are known recent scores of the learner against them, by spec, 0 to 1.
-        `kind` is one of observations.KINDS. `num_threads` is None for every core this process may use.
         """
         self.ruleset, self.kind, self.num_threads = ruleset, kind, num_threads
         self.num_actions = ruleset.num_actions(rounds)
@@ -94,20 +92,19 @@ class SelfPlayEnv(GamesVecEnv):
         num_opened = round((num_games - num_pool) * opening_share) if opening_turns else 0
         self.observer = observer = Observer(ruleset, kind, self.num_actions)
         options: dict[str, Any] = {"rounds": rounds, "opening_set": "training", "observation": kind}
-        self._batches: list[Batch] = []
-        self._slices: list[slice] = []
+        self._parts: list[tuple[slice, Batch | _PoolGames]] = []
         start = 0
         for size, turns in ((num_games - num_pool - num_opened, 0), (num_opened, opening_turns)):
             if size:
                 of_mirror = options | {"opening_turns": turns, "num_threads": num_threads}
-                self._batches.append(Batch(ruleset, size, seed=self._next_seed(), **of_mirror))
-                self._slices.append(slice(start, start + size))
+                batch = Batch(ruleset, size, seed=self._next_seed(), **of_mirror)
+                self._parts.append((slice(start, start + size), batch))
                 start += size
         self._pool = None
         if num_pool:
-            self._pool_slice = slice(num_games - num_pool, num_games)
             of_pool = EnvOptions(ruleset=ruleset, opening_turns=opening_turns, **options)
             self._pool = _PoolGames(of_pool, num_pool, num_threads)
+            self._parts.append((slice(start, num_games), self._pool))
             self.set_pool(pool, pool_scores)
             self._pool.reset(self._next_seed())
         self._observation = observer.empty(num_games)
@@ -122,35 +119,27 @@ class SelfPlayEnv(GamesVecEnv):
         """Change the opponents of the pool, with known scores by spec; running games keep their opponents."""
         if self._pool is not None:
             self._pool.scores.update(scores or {})
-            known = {opponent.spec: opponent for opponent in self._pool.duel.opponents}
-            self._pool.set_opponents(
-                [
-                    known.get(str(spec))
-                    or agents.make(spec, self.ruleset, seed=self._next_seed(), num_threads=self.num_threads)
-                    for spec in pool
-                ]
-            )
+            known, threads = {each.spec: each for each in self._pool.opponents}, self.num_threads
+            self._pool.pool = [
+                known.get(str(spec))
+                or agents.make(spec, self.ruleset, seed=self._next_seed(), num_threads=threads)
+                for spec in pool
+            ]
+            self._pool.weigh()
 
     @property
     def pool_scores(self) -> dict[str, float]:
         """Recent score of the learner against each pool opponent, by spec: 0 (all lost) to 1 (all won)."""
         if self._pool is None:
             return {}
-        return {opponent.spec: self._pool.score(opponent) for opponent in self._pool.opponents}
+        return {opponent.spec: self._pool.score(opponent) for opponent in self._pool.pool}
 
     def reset(self) -> np.ndarray:
         """Start new games in every row."""
         self.statistics.reset()
-        for batch in self._batches:
-            batch.reset(self._next_seed())
-        if self._pool is not None:
-            self._pool.reset(self._next_seed())
+        for _, part in self._parts:
+            part.reset(self._next_seed())
         return self._view()
-
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Play a step; see :meth:`step_wait`."""
-        self.step_async(actions)
-        return self.step_wait()
 
     def step_async(self, actions: np.ndarray) -> None:
         """Take the actions of the next step."""
@@ -160,13 +149,11 @@ class SelfPlayEnv(GamesVecEnv):
         """Play a step; each reward belongs to the player of the action."""
         rewards = np.empty(self.num_envs, np.float32)
         dones = np.empty(self.num_envs, np.bool_)
-        for rows, batch in zip(self._slices, self._batches, strict=True):
-            batch.step(self._actions[rows])
-            rewards[rows], dones[rows] = batch.reward, batch.done
-            self.statistics.note(rows, batch)
-        if self._pool is not None:
-            rows = self._pool_slice
-            rewards[rows], dones[rows] = self._pool.step(self._actions[rows])
+        for rows, part in self._parts:
+            part.step(self._actions[rows])
+            rewards[rows], dones[rows] = part.reward, part.done
+            if isinstance(part, Batch):
+                self.statistics.note(rows, part)
         return self._view(), rewards, dones, self._infos
 
     def action_masks(self) -> np.ndarray:
@@ -176,20 +163,14 @@ class SelfPlayEnv(GamesVecEnv):
     @property
     def games(self) -> np.ndarray:
         """The games, uint64 `[B, NUM_COLUMNS]`; a copy."""
-        pool = [] if self._pool is None else [self._pool.duel.games]
-        return np.concatenate([*(batch.games for batch in self._batches), *pool])
+        return np.concatenate([part.games for _, part in self._parts])
 
     def _view(self) -> np.ndarray:
         """Update players and masks, and return a copy of the observations, which the buffer stores."""
-        for rows, batch in zip(self._slices, self._batches, strict=True):
-            self.players[rows] = batch.player
-            self.legal_mask[rows] = batch.legal_mask
-            self._observation[rows] = batch.observation
-        if self._pool is not None:
-            rows, duel = self._pool_slice, self._pool.duel
-            self.players[rows] = duel.seats  # it is always the learner's turn
-            self.legal_mask[rows] = duel.legal_mask
-            self._observation[rows] = duel.observation
+        for rows, part in self._parts:
+            self.players[rows] = part.player
+            self.legal_mask[rows] = part.legal_mask
+            self._observation[rows] = part.observation
         return self._observation.copy()
 
     def _next_seed(self) -> int:
@@ -202,42 +183,42 @@ class SelfPlayEnv(GamesVecEnv):
         return [seed] * self.num_envs
 
 
-class _PoolGames:
-    """Games of the learner against opponents; those that win more are sampled more often."""
+class _PoolGames(Duel):
+    """Games of the learner against a pool; opponents that win more are sampled more often."""
 
     def __init__(self, options: EnvOptions, num_games: int, num_threads: int | None) -> None:
-        self.duel = Duel(options, num_games, autoreset=True, alternates_seats=True, num_threads=num_threads)
-        self.opponents: list[Agent] = []
+        super().__init__(options, num_games, autoreset=True, alternates_seats=True, num_threads=num_threads)
+        self.pool: list[Agent] = []
         self.scores: dict[str, float] = {}
 
-    def set_opponents(self, opponents: list[Agent]) -> None:
-        self.opponents = opponents
-        self._weigh()
+    @property
+    def player(self) -> np.ndarray:
+        """The players to move: it is always the learner's turn."""
+        return self.seats
 
     def score(self, opponent: Agent) -> float:
         """Return the learner's recent score against an opponent; 0.5 before their first game."""
         return self.scores.get(opponent.spec, 0.5)
 
-    def reset(self, seed: int) -> None:
-        self.duel.reset(np.random.SeedSequence(seed).generate_state(self.duel.num_games, np.uint64).tolist())
+    def reset(self, seed: int) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        super().reset(np.random.SeedSequence(seed).generate_state(self.num_games, np.uint64).tolist())
 
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Play the learner's actions and the opponents' replies; returns the learner's rewards, and dones."""
-        opponent_of, opponents = self.duel.opponent_of, self.duel.opponents
-        self.duel.step(actions)
-        rewards, dones = self.duel.reward, self.duel.done
-        for row in np.flatnonzero(dones):
+    def step(self, actions: Any, restart: Any = None) -> None:
+        opponent_of, opponents = self.opponent_of, self.opponents
+        super().step(actions, restart)
+        ended = np.flatnonzero(self.done)
+        for row in ended:
             opponent = opponents[opponent_of[row]]
             before = self.score(opponent)
-            result = (1 + np.sign(rewards[row])) / 2
+            result = (1 + np.sign(self.reward[row])) / 2
             self.scores[opponent.spec] = before + _SCORE_RATE * (float(result) - before)
-        if dones.any():
-            self._weigh()
-        return rewards, dones
+        if len(ended):
+            self.weigh()
 
-    def _weigh(self) -> None:
-        wins = np.array([max(_LEAST_WEIGHT, 1 - self.score(opponent)) for opponent in self.opponents])
-        self.duel.set_opponents(self.opponents, wins)
+    def weigh(self) -> None:
+        """Sample opponents that win more often."""
+        wins = np.array([max(_LEAST_WEIGHT, 1 - self.score(opponent)) for opponent in self.pool])
+        self.set_opponents(self.pool, wins)
 
 
 class SelfPlayBuffer(MaskableRolloutBuffer):
@@ -263,16 +244,6 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         """Also store the games before each step from now on."""
         self.games = np.zeros((self.buffer_size, self.n_envs, NUM_COLUMNS), np.uint64)
 
-    @property
-    def has_steps_to_learn(self) -> bool:
-        """Return whether there are two steps to learn from; a single advantage cannot be normalised."""
-        return bool(self.is_learned.sum() > 1)
-
-    @property
-    def explained_variance(self) -> float:
-        """Fraction of the variance of the returns that the values explain; NaN if all returns are equal."""
-        return float(explained_variance(self.values.flatten(), self.returns.flatten()))
-
     def compute_returns_and_advantage(self, last_values: torch.Tensor, dones: np.ndarray) -> None:
         """Compute generalised advantages (Schulman et al. 2016) and returns.
 
@@ -295,18 +266,9 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         assert self.full
         size = self.buffer_size * self.n_envs
         learned = torch.from_numpy(np.flatnonzero(self.is_learned))
-        columns = [
-            torch.from_numpy(column.reshape(size, *column.shape[2:])).to(self.device)
-            for column in (
-                self.observations,
-                self.actions[:, :, 0],
-                self.values,
-                self.log_probs,
-                self.advantages,
-                self.returns,
-                self.action_masks,
-            )
-        ]
+        stored = [self.observations, self.actions[:, :, 0], self.values, self.log_probs]
+        stored += [self.advantages, self.returns, self.action_masks]
+        columns = [torch.from_numpy(each.reshape(size, *each.shape[2:])).to(self.device) for each in stored]
         shuffled = learned[torch.randperm(len(learned), device="cpu")].to(self.device)
         # Minibatches have equal sizes, and two steps or more: a single advantage cannot be normalised.
         count = min(round(len(learned) / (batch_size or size)), len(learned) // 2)

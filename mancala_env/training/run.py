@@ -31,36 +31,22 @@ from mancala_env.engine.jit.threads import default_num_threads
 from mancala_env.errors import MancalaError
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config, read_settings
+from mancala_env.training.config_groups import STABLE_BASELINES3, renamed
 from mancala_env.training.distillation import distill, is_distillation_ahead
 from mancala_env.training.expert_labels import expert
 from mancala_env.training.hooks import Hook, TrainingRun, call_callbacks, check_weights, measure
 from mancala_env.training.labels import SearchLabels
 from mancala_env.training.loggers import logger_of
-from mancala_env.training.parameter_names import STABLE_BASELINES3, renamed
 from mancala_env.training.policy import NotFinite, SelfPlayPolicy
 from mancala_env.training.pool import SnapshotPool
 from mancala_env.training.ppo import SelfPlayPPO
 from mancala_env.training.progress_bar import RunProgress, say
 from mancala_env.training.rollout import SelfPlayBuffer, SelfPlayEnv
-from mancala_env.training.run_folder import (
-    FINAL,
-    RunFolder,
-    RunFolderError,
-    identity_of,
-    resuming_from,
-    write_atomically,
-)
+from mancala_env.training.run_folder import FINAL, RunFolder, RunFolderError, identity_of, resuming_from
 from mancala_env.training.run_report import REPORT, lookahead_in_words, report
 from mancala_env.training.run_results import read_run
 from mancala_env.training.schedule import Clock, LearningRate
-from mancala_env.training.seeds import (
-    check_same_settings,
-    configs_of,
-    is_finished,
-    place_of,
-    print_means,
-    take_seeds,
-)
+from mancala_env.training.seeds import check_same_settings, configs_of, is_finished, print_means, take_seeds
 from mancala_env.training.training_state import read_learned
 
 
@@ -68,27 +54,13 @@ class TrainingDiverged(MancalaError):
     """A weight or an output of the network is not finite."""
 
 
-def check_same_run(config: TrainConfig, checkpoint: Path) -> None:
-    """Raise InvalidConfig unless a checkpoint has the network and the game of the configuration."""
-    theirs, ours = (flat(asdict(each)) for each in (read_identity(checkpoint), identity_of(config, 0)))
-    for key, value in ours.items():
-        is_compared = key in ("rounds", "observation_version") or key.startswith(("ruleset.", "network."))
-        if is_compared and theirs[key] != value:
-            raise InvalidConfig(
-                f"cannot resume from {checkpoint}: its {key} is {theirs[key]}, the configuration's is {value}"
-            )
-
-
 def check_device(config: TrainConfig) -> None:
     """Raise InvalidConfig unless torch can use the device; Stable-Baselines3 would silently use the CPU."""
-    if config.device != "auto":
-        try:
-            torch.zeros(1, device=config.device)
-        except Exception as error:  # each backend of torch has its own
-            raise InvalidConfig(
-                f"device must be auto, cpu, or a GPU that torch can use, such as cuda, not {config.device!r} "
-                f"({first_line(error)})"
-            ) from error
+    try:
+        torch.zeros(1, device="cpu" if config.device == "auto" else config.device)
+    except Exception as error:  # each backend of torch has its own
+        valid, why = "auto, cpu, or a GPU that torch can use, such as cuda", first_line(error)
+        raise InvalidConfig(f"device must be {valid}, not {config.device!r} ({why})") from error
 
 
 def check_agents(config: TrainConfig, resumed: Path | None = None) -> None:
@@ -143,30 +115,19 @@ def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None = 
     """
     steps = read_identity(checkpoint).environment_steps if checkpoint else 0
     settings: dict[str, Any] = renamed(config.ppo, STABLE_BASELINES3)
-    model = SelfPlayPPO(
-        SelfPlayPolicy,
-        env,
-        learning_rate=LearningRate.of(config.ppo),
-        rollout_buffer_class=SelfPlayBuffer,
-        policy_kwargs={"ruleset": asdict(config.game), "network": asdict(config.network)},
-        seed=config.seed_after(steps),
-        device=config.device,
-        **settings,
-    )
+    settings |= {"learning_rate": LearningRate.of(config.ppo), "rollout_buffer_class": SelfPlayBuffer}
+    settings |= {"policy_kwargs": {"ruleset": asdict(config.game), "network": asdict(config.network)}}
+    seed = config.seed_after(steps)
+    model = SelfPlayPPO(SelfPlayPolicy, env, seed=seed, device=config.device, **settings)
     if config.expert.share:
         model.add_labels(SearchLabels(config, env, model.seed))
     model.clock = Clock(config, 0.0)
-    if checkpoint is not None:
-        _load_checkpoint(model, config, checkpoint, steps)
-    return model
-
-
-def _load_checkpoint(model: SelfPlayPPO, config: TrainConfig, checkpoint: Path, steps: int) -> None:
-    """Load weights, optimizer, counts and learning rate of a checkpoint after `steps` environment steps."""
+    if checkpoint is None:
+        return model
     with resuming_from(checkpoint):
         learned = read_learned(checkpoint)
         learned.put_into(model.policy, model.policy.optimizer)
-    model.count_from(steps, learned.progress.updates)
+    model.num_timesteps, model._n_updates = steps, learned.progress.updates
     model.clock = Clock(config, learned.progress.seconds)
     before = config.ppo
     with suppress(MancalaError):  # a checkpoint whose configuration is invalid
@@ -174,6 +135,7 @@ def _load_checkpoint(model: SelfPlayPPO, config: TrainConfig, checkpoint: Path, 
     done = model.clock.part_done(steps)
     model.learning_rate = LearningRate.resumed(config.ppo, before, learned.learning_rate, done)
     model._setup_lr_schedule()
+    return model
 
 
 def newest_checkpoint(config: TrainConfig, folder: RunFolder, console: Console) -> Path:
@@ -188,16 +150,14 @@ def newest_checkpoint(config: TrainConfig, folder: RunFolder, console: Console) 
     for fault in faults:
         say(console, f"Skipped: {fault}")
     folder.clear()
-    check_same_run(config, saved[-1])
-    return saved[-1]
-
-
-def resume_message(config: TrainConfig, checkpoint: Path, environment_steps: int, clock: Clock) -> str:
-    """Return the message of a resumed run: its progress, and whether it is already finished."""
-    line = f"Resuming from {checkpoint} after {environment_steps:,} environment steps."
-    if clock.part_done(environment_steps) >= 1:
-        line += f" Its end of {config.limit_in_words} is reached: set a later one to train on."
-    return line
+    last = saved[-1]
+    theirs, ours = (flat(asdict(each)) for each in (read_identity(last), identity_of(config, 0)))
+    for key, value in ours.items():
+        is_compared = key in ("rounds", "observation_version") or key.startswith(("ruleset.", "network."))
+        if is_compared and theirs[key] != value:
+            differs = f"its {key} is {theirs[key]}, the configuration's is {value}"
+            raise InvalidConfig(f"cannot resume from {last}: {differs}")
+    return last
 
 
 def train(
@@ -247,17 +207,15 @@ def started(
     """Lock the folder and set up a run, within a with statement; see :func:`train` for the arguments."""
     with folder.locked():
         checkpoint = newest_checkpoint(config, folder, console) if resume else None
-        say(
-            console,
-            f"Training on {config.game.title} ({config.game.name}) for {config.limit_in_words}; results in "
-            f"{folder.path}. Ctrl-C ends the run early and keeps what it learned.",
-        )
+        what, where = f"{config.game.title} ({config.game.name}) for {config.limit_in_words}", folder.path
+        ends = "Ctrl-C ends the run early and keeps what it learned."
+        say(console, f"Training on {what}; results in {where}. {ends}")
         torch.set_num_threads(config.threads or default_num_threads())
         steps = read_identity(checkpoint).environment_steps if checkpoint else 0
         env = make_env(config, folder, config.seed_after(steps))
         model = make_model(config, env, checkpoint)
         if resume:
-            write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
+            folder.write(CONFIG_FILE, config.to_yaml())
         env.reset()
         model.warm_up(env)  # the clock must not count the compilation of kernels
         env.statistics.take()
@@ -267,7 +225,9 @@ def started(
         model.set_logger(logger_of(folder))
         folder.note_start()
         if checkpoint is not None:
-            say(console, resume_message(config, checkpoint, steps, clock))
+            is_over = f" Its end of {config.limit_in_words} is reached: set a later one to train on."
+            over = is_over if clock.part_done(steps) >= 1 else ""
+            say(console, f"Resuming from {checkpoint} after {steps:,} environment steps.{over}")
         try:
             yield TrainingRun(config, folder, model, clock, RunProgress(console), checkpoint, callbacks)
         finally:
@@ -296,7 +256,7 @@ def train_further(run: TrainingRun, hooks: Sequence[Hook] = ()) -> tuple[Path, s
             run.callbacks.on_rollout_start()
             model.collect(model.n_steps)
             run.callbacks.on_rollout_end()
-            model.update_progress()
+            model._update_current_progress_remaining(model.num_timesteps)
             model.dump_logs(iteration)
             model.train()
         run.callbacks.on_training_end()
@@ -310,15 +270,11 @@ def train_further(run: TrainingRun, hooks: Sequence[Hook] = ()) -> tuple[Path, s
 def train_or_resume(config: TrainConfig, console: Console) -> tuple[RunFolder, Path, str | None]:
     """Train in the folder of the configuration's name; a run that exists there is resumed.
 
-    Returns:
-        The run's folder, and what :func:`train` returns.
-
-    Raises:
-        InvalidConfig: The folder holds a run with other settings.
+    Return the run's folder, and what :func:`train` returns. Raise InvalidConfig if the folder holds a run
+    with other settings.
     """
     check_same_settings(config)
-    place = place_of(config)
-    run = RunFolder(place) if place.is_dir() else RunFolder.create(config)
+    run = RunFolder(config.place) if config.place.is_dir() else RunFolder.create(config)
     checkpoint, stopped_by = train(config, run, console, resume=bool(run.saved()))
     return run, checkpoint, stopped_by
 
@@ -329,16 +285,15 @@ def train_seeds(configs: Sequence[TrainConfig], console: Console) -> int:
     Finished runs are skipped, and unfinished ones resume. A signal ends the whole command.
     """
     for config in configs:
-        place = place_of(config)
         if is_finished(config):
-            say(console, f"Seed {config.seed}: {place} is already finished.")
+            say(console, f"Seed {config.seed}: {config.place} is already finished.")
             continue
         folder, checkpoint, stopped_by = train_or_resume(config, console)
         if stopped_by:
             say(console, f"Ended early by {stopped_by}; the same command resumes.")
             return INTERRUPTED
         report(config, folder, checkpoint, console, is_brief=True)
-        results = [f"{one.title} {one.text}" for one in read_run(place).final()]
+        results = [f"{one.title} {one.text}" for one in read_run(config.place).final()]
         say(console, f"Seed {config.seed}: {', '.join(results)}. Report: {folder.path / REPORT}")
     for line in lookahead_in_words(configs[0]):
         say(console, line)
@@ -355,10 +310,9 @@ def save_on_error(run: TrainingRun) -> Iterator[None]:
     try:
         yield
     except NotFinite as error:
-        raise TrainingDiverged(
-            f"after {run.model.num_timesteps:,} environment steps {error}; the last good checkpoint is "
-            f"{run.last_checkpoint or 'none'}; try a lower ppo.learning_rate"
-        ) from error
+        last = f"the last good checkpoint is {run.last_checkpoint or 'none'}"
+        steps, hint = f"{run.model.num_timesteps:,} environment steps", "try a lower ppo.learning_rate"
+        raise TrainingDiverged(f"after {steps} {error}; {last}; {hint}") from error
     except Exception:
         with suppress(RunFolderError, NotFinite):
             check_weights(run)
@@ -403,7 +357,3 @@ def main(arguments: list[str] | None = None, program: str = "mancala train") -> 
         say(console, f"Ended early by {stopped_by}; resume with {program} --resume {folder.path}")
     report(config, folder, checkpoint, console)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

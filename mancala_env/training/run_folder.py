@@ -1,6 +1,7 @@
 """The folder of a run: configuration, checkpoints, metrics; docs/reference/files.md lists its files."""
 
 import filecmp
+import itertools
 import json
 import os
 import platform
@@ -13,6 +14,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from mancala_env import observations
 from mancala_env._util.archives import InvalidArchive, first_line, opened
@@ -51,9 +53,8 @@ def reading(path: Path, without: str = "it") -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise RunFolderError(
-            f"{path} cannot be read ({error}); delete it to resume without {without}"
-        ) from error
+        hint = f"delete it to resume without {without}"
+        raise RunFolderError(f"{path} cannot be read ({error}); {hint}") from error
 
 
 @contextmanager
@@ -62,10 +63,9 @@ def resuming_from(checkpoint: Path | None) -> Iterator[None]:
     try:
         yield
     except InvalidCheckpoint as error:
-        raise RunFolderError(
-            f"cannot resume from {checkpoint}, though it may still play: {error}; move it out of the folder "
-            "to resume from the checkpoint before it"
-        ) from error
+        hint = "move it out of the folder to resume from the checkpoint before it"
+        what = f"cannot resume from {checkpoint}, though it may still play"
+        raise RunFolderError(f"{what}: {error}; {hint}") from error
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -87,8 +87,13 @@ def identity_of(config: TrainConfig, environment_steps: int) -> Identity:
     )
 
 
-def _why(error: OSError | ValueError) -> object:
-    return getattr(error, "strerror", None) or error
+@contextmanager
+def _making(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:  # ValueError: a null character
+        why = getattr(error, "strerror", None) or error
+        raise RunFolderError(f"cannot make the folder {str(folder)!r} of the run: {why}") from error
 
 
 class RunFolder:
@@ -101,33 +106,25 @@ class RunFolder:
     @classmethod
     def create(cls, config: TrainConfig) -> "RunFolder":
         """Create the folder of a new run; if the name exists, it gets a number: first, first-2, first-3."""
-        parent = Path(config.folder)
-        try:
-            # Before the loop, in which FileExistsError means that the name is taken.
-            parent.mkdir(parents=True, exist_ok=True)
-        except (OSError, ValueError) as error:  # ValueError: a null character
-            raise RunFolderError(
-                f"cannot make the folder {str(parent)!r} of the run: {_why(error)}"
-            ) from error
-        number = 1
-        while True:
-            name = str(config.name) if number == 1 else f"{config.name}-{number}"
-            folder = cls(parent / name)
-            try:
-                folder.path.mkdir()
-                folder.checkpoints.mkdir()
+        place = config.place
+        with _making(place.parent):
+            place.parent.mkdir(parents=True, exist_ok=True)
+        for number in itertools.count(2):
+            with _making(place), suppress(FileExistsError):
+                place.mkdir()
+                (place / "checkpoints").mkdir()
                 break
-            except FileExistsError:
-                number += 1
-            except (OSError, ValueError) as error:
-                raise RunFolderError(
-                    f"cannot make the folder {str(folder.path)!r} of the run: {_why(error)}"
-                ) from error
-        write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
+            place = config.place.with_name(f"{config.name}-{number}")
+        folder = cls(place)
+        folder.write(CONFIG_FILE, config.to_yaml())
         if not config.game.is_bundled:
             with writing(folder.path / RULESET_FILE):
                 config.game.save(folder.path / RULESET_FILE)
         return folder
+
+    def write(self, name: str, text: str) -> None:
+        """Write a text file atomically."""
+        write_atomically(self.path / name, text.encode(errors="backslashreplace"))
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -141,10 +138,8 @@ class RunFolder:
         with file:
             if not lock(file):
                 file.seek(0)
-                raise RunFolderError(
-                    f"process {file.read().strip() or 'unknown'} is training in {self.path}; wait until it "
-                    "has ended, or train in another folder (--name)"
-                )
+                who = f"process {file.read().strip() or 'unknown'} is training in {self.path}"
+                raise RunFolderError(f"{who}; wait until it has ended, or train in another folder (--name)")
             file.truncate(0)
             file.write(f"{os.getpid()} on {platform.node()}")
             file.flush()
@@ -158,17 +153,15 @@ class RunFolder:
         path = self.path / "run.json"
         with reading(path):
             starts = list(json.loads(path.read_text())) if path.exists() else []
-        starts.append(
-            {
-                "time": datetime.now(UTC).isoformat(timespec="seconds"),
-                "command": sys.argv,
-                "versions": versions(),
-                "git": git_revision(),
-                "python": platform.python_version(),
-                "machine": f"{platform.platform()}, {os.cpu_count()} cores",
-            }
-        )
-        write_atomically(path, json.dumps(starts, indent=2).encode())
+        start = {
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            "command": sys.argv,
+            "versions": versions(),
+            "git": git_revision(),
+            "python": platform.python_version(),
+            "machine": f"{platform.platform()}, {os.cpu_count()} cores",
+        }
+        self.write("run.json", json.dumps([*starts, start], indent=2))
 
     def save(
         self, model: SelfPlayPPO, config: TrainConfig, seconds: float = 0.0, name: str | None = None
@@ -179,8 +172,9 @@ class RunFolder:
         """
         packed = BytesIO()
         model.save(packed)
-        progress = ProgressMade(seconds, model.updates).to_json().encode()
-        return self.write_checkpoint(config, model.num_timesteps, {PROGRESS_MEMBER: progress}, name, packed)
+        progress = ProgressMade(seconds, model._n_updates)._asdict()
+        members = {PROGRESS_MEMBER: json.dumps(progress).encode()}
+        return self.write_checkpoint(config, model.num_timesteps, members, name, packed)
 
     def write_checkpoint(
         self,
@@ -190,11 +184,7 @@ class RunFolder:
         name: str | None = None,
         packed: BytesIO | None = None,
     ) -> Path:
-        """Write a checkpoint of `members` after `steps` environment steps, and return its path.
-
-        The file is `name` in the run's folder; without a name, it is named after its steps in `checkpoints`.
-        `packed` is an archive to which the members are added.
-        """
+        """Write a checkpoint of `members`, added to the archive `packed`; otherwise as :meth:`save`."""
         path = self.path / name if name else self.checkpoints / f"{steps:010d}.zip"
         packed = packed or BytesIO()
         identity = identity_of(config, steps).to_json().encode()
@@ -218,7 +208,7 @@ class RunFolder:
                     write_atomically(best, known.read_bytes())
                 return False
         found = {"checkpoint": checkpoint.name, "score": score, "opponents": opponents}
-        write_atomically(kept, json.dumps(found, indent=2).encode())
+        self.write(kept.name, json.dumps(found, indent=2))
         write_atomically(best, checkpoint.read_bytes())
         return True
 
@@ -295,14 +285,8 @@ def versions() -> dict[str, str]:
 def git_revision() -> str:
     """Return the commit of the sources, with "+" if they were edited; "" outside a repository."""
     try:
-        said = subprocess.run(
-            ["git", "describe", "--always", "--abbrev=12", "--dirty=+"],
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=True,
-        )
-        return said.stdout.strip()
+        command = ["git", "describe", "--always", "--abbrev=12", "--dirty=+"]
+        options: dict[str, Any] = {"cwd": Path(__file__).parent, "timeout": 10, "stderr": subprocess.DEVNULL}
+        return subprocess.check_output(command, text=True, **options).strip()
     except (OSError, subprocess.SubprocessError):
         return ""

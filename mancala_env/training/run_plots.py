@@ -6,6 +6,7 @@ read it.
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,32 +35,22 @@ def read_metrics(path: Path, most: int | None = _MOST_POINTS) -> list[dict[str, 
     """
     with path.open(errors="replace") as lines:
         step = 1 if most is None else -(-sum(1 for _ in lines) // most)
+    found = []
     with path.open(errors="replace") as lines:
-        found = [
-            _figures_of(line)
-            for number, line in enumerate(lines)
-            if number % step == 0 or '"evaluation/' in line
-        ]
-    return [
-        {STEPS if key == OLD_STEPS else key: value for key, value in figures.items()}
-        for figures in found
-        if figures
-    ]
-
-
-def _figures_of(line: str) -> dict[str, Any]:
-    try:
-        figures = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return figures if isinstance(figures, dict) else {}
+        for number, line in enumerate(lines):
+            if number % step == 0 or '"evaluation/' in line:
+                with suppress(ValueError, AttributeError, RecursionError):
+                    figures = json.loads(line).items()
+                    found.append({STEPS if key == OLD_STEPS else key: value for key, value in figures})
+    return [figures for figures in found if figures]
 
 
 def strength(metrics: list[dict[str, Any]], past: "Past") -> "list[Plot]":
     """Plot the win rates of checkpoints during the run, and the results of matches between them."""
+    keys = sorted({key for line in metrics for key in line if key.startswith("evaluation/")})
     plots = _lines(
         metrics,
-        {key: key.removeprefix("evaluation/") for key in _keys(metrics, "evaluation/")},
+        {key: key.removeprefix("evaluation/") for key in keys},
         "win rate at checkpoints",
         "win rate of each checkpoint against each opponent; a draw counts as half a win. The last point is "
         "the final agent, measured by the games of the table. The line should rise. Where it stays level, "
@@ -110,10 +101,6 @@ def search(metrics: list[dict[str, Any]]) -> "list[Plot]":
         "how often the policy's action in a labelled position is one of the search's best, and how many "
         "seeds it loses. A cross-entropy that stays level is what the network cannot copy.",
     )
-
-
-def _keys(metrics: Iterable[dict[str, Any]], prefix: str) -> list[str]:
-    return sorted({key for line in metrics for key in line if key.startswith(prefix)})
 
 
 def _points(metrics: Iterable[dict[str, Any]], key: str) -> list[tuple[int, float]]:

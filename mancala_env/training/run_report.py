@@ -23,10 +23,9 @@ from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training import run_plots
 from mancala_env.training.config import TrainConfig
 from mancala_env.training.progress_bar import say
-from mancala_env.training.run_folder import METRICS, RULESET_FILE, STEPS, RunFolder, write_atomically
+from mancala_env.training.run_folder import METRICS, RULESET_FILE, STEPS, RunFolder
 
 REPORT = "report.html"
-_EVALUATE = "{}, with ratings: mancala evaluate {}"
 # Kinds of observation that look ahead: what they show, and the search of the same turns without training.
 _LOOKAHEAD = {
     "afterstates": ("the turn of each action", "greedy"),
@@ -43,10 +42,8 @@ _MOST_EARLIER = 10
 class Past:
     """Matches between checkpoints of a run.
 
-    Attributes:
-        against: Matches of the last checkpoint against each earlier checkpoint, the oldest first.
-        ratings: Ratings of all checkpoints from a round robin, the last checkpoint at the end, with mean 0.
-            None without an earlier checkpoint.
+    `against` are those of the last checkpoint against each earlier one, the oldest first. `ratings` are from
+    a round robin of all, the last one at the end, with mean 0; None without an earlier checkpoint.
     """
 
     against: list[MatchResult]
@@ -117,20 +114,26 @@ def report(
         "ratings_over_the_run": past.as_dict(),
         "regret": regret.as_dict() if regret else None,
     }
-    write_atomically(folder.path / "evaluation.json", json.dumps(written, indent=2).encode())
+    folder.write("evaluation.json", json.dumps(written, indent=2))
+    turns = config.evaluation.opening_turns
     title = (
         f"{config.game.title}: agent after {steps:,} environment steps, {config.evaluation.games:,} games "
-        f"against each opponent, after {config.evaluation.opening_turns} random turns"
+        f"against each opponent, after {turns} random turns"
     )
-    page = write_page(title, config, folder, results, past, regret)
-    write_atomically(folder.path / REPORT, page.html().encode(errors="backslashreplace"))
+    folder.write(REPORT, write_page(title, config, folder, results, past, regret).html())
     if is_brief:
         return
-    console.print(_table(title, results))
-    lines = [
-        f"These games start after {config.evaluation.opening_turns} random turns.",
-        _EVALUATE.format(_other_openings(config), checkpoint),
-    ]
+    table = Table(_HEADINGS[0], title=title, title_justify="left")
+    for heading in _HEADINGS[1:]:
+        table.add_column(heading, justify="right")
+    for result in results:
+        table.add_row(*_row(result))
+    console.print(table)
+    openings = openings_to_evaluate(None, config.game, None)
+    is_same = openings == openings_to_evaluate(None, config.game, turns)
+    others = f"From {openings_in_words(*openings)}{'' if is_same else ', where win rates differ'}"
+    lines = [f"These games start after {turns} random turns."]
+    lines += [f"{others}, with ratings: mancala evaluate {checkpoint}"]
     lines += [_regret_in_words(regret), _scale_in_words(config, regret)] if regret else []
     lines += lookahead_in_words(config)
     lines += [f"Checkpoint: {checkpoint}", f"Report: {folder.path / REPORT}", "Play against it:"]
@@ -138,37 +141,13 @@ def report(
         say(console, line)
 
 
-def _other_openings(config: TrainConfig) -> str:
-    """Return from which openings `mancala evaluate` plays, and whether those of a run differ."""
-    openings = openings_to_evaluate(None, config.game, None)
-    words = f"From {openings_in_words(*openings)}"
-    is_same = openings == openings_to_evaluate(None, config.game, config.evaluation.opening_turns)
-    return words if is_same else f"{words}, where win rates differ"
-
-
 _HEADINGS = ("opponent", "win rate", "95 % interval", "as South", "as North", "mean lead in seeds")
 
 
 def _row(result: MatchResult) -> tuple[str, ...]:
-    low, high = result.interval
-    as_south, as_north = (result.outcomes.mean(axis=0) + 1) / 2
-    return (
-        result.second,
-        f"{result.win_rate:.1%}",
-        f"{low:.1%} to {high:.1%}",
-        f"{as_south:.1%}",
-        f"{as_north:.1%}",
-        f"{result.mean_margin:+z.1f}",
-    )
-
-
-def _table(title: str, results: list[MatchResult]) -> Table:
-    table = Table(title=title, title_justify="left")
-    for heading in _HEADINGS:
-        table.add_column(heading, justify="left" if heading == _HEADINGS[0] else "right")
-    for result in results:
-        table.add_row(*_row(result))
-    return table
+    seats = [f"{share:.1%}" for share in (result.outcomes.mean(axis=0) + 1) / 2]
+    interval = "{:.1%} to {:.1%}".format(*result.interval)
+    return result.second, f"{result.win_rate:.1%}", interval, *seats, f"{result.mean_margin:+z.1f}"
 
 
 def _regret_in_words(regret: Regret) -> str:
@@ -181,34 +160,25 @@ def _regret_in_words(regret: Regret) -> str:
 
 def _scale_in_words(config: TrainConfig, regret: Regret) -> str:
     """Return where an agent stands between scripted agents and perfect play, which has regret 0."""
-    kind = config.network.observation
-    specs = ["minimax:4"]
-    if kind in _LOOKAHEAD and _LOOKAHEAD[kind][1] not in specs:
-        specs.append(_LOOKAHEAD[kind][1])
-    scale = []
-    for spec in specs:
-        found = measure_regret(make(spec, config.game, seed=config.seed), config.game)
-        scale.append(f"{spec} {found.overall.mean_regret:.2f}")
-    scale.append(f"this agent {regret.overall.mean_regret:.2f}")
-    return f"On this scale (one random seed): {', '.join(scale)}, perfect play 0"
+    specs = dict.fromkeys(["minimax:4", *_LOOKAHEAD.get(config.network.observation, ())[1:]])
+    agents = {spec: make(spec, config.game, seed=config.seed) for spec in specs}
+    found = {spec: measure_regret(agent, config.game) for spec, agent in agents.items()}
+    found["this agent"] = regret
+    scale = ", ".join(f"{name} {one.overall.mean_regret:.2f}" for name, one in found.items())
+    return f"On this scale (one random seed): {scale}, perfect play 0"
 
 
 def lookahead_in_words(config: TrainConfig) -> list[str]:
     """Return lines that say which part of an agent's strength is lookahead, and what a search taught it."""
-    lines = []
+    lines, taught, first, expert = [], [], config.distillation, config.expert
     if config.network.observation in _LOOKAHEAD:
         shown, same = _LOOKAHEAD[config.network.observation]
         lines.append(f"Lookahead: the network sees {shown}; {same} is that lookahead without training")
-    taught = []
-    if config.distillation.positions:
-        taught.append(
-            f"{config.distillation.spec} labelled up to {config.distillation.positions:,} positions first"
-        )
-    if config.expert.share:
-        taught.append(f"{config.expert.spec} labelled {config.expert.share:.0%} of the steps of self-play")
-    if taught:
-        lines.append(f"Search labels: {'; '.join(taught)}")
-    return lines
+    if first.positions:
+        taught.append(f"{first.spec} labelled up to {first.positions:,} positions first")
+    if expert.share:
+        taught.append(f"{expert.spec} labelled {expert.share:.0%} of the steps of self-play")
+    return lines + [f"Search labels: {'; '.join(taught)}"] * bool(taught)
 
 
 def _how_to_play(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> str:
@@ -238,8 +208,7 @@ def write_page(
     if results:
         rates = {f"evaluation/{result.second}": result.win_rate for result in results}
         metrics.append({STEPS: read_identity(results[0].first).environment_steps, **rates})
-    strength = run_plots.strength(metrics, past)
-    if strength:
+    if strength := run_plots.strength(metrics, past):
         page.plots(*strength)
     else:
         page.text("The run saved too few checkpoints for a curve.")

@@ -85,10 +85,7 @@ def title_of(key: tuple[str, str]) -> str:
 class RunResults(Tabular):
     """A run that has saved a checkpoint; `to_frame()` has one row per update, with its metrics.
 
-    Attributes:
-        path: The run's folder.
-        checkpoint: Its last checkpoint.
-        identity: What the checkpoint says about itself, with the configuration of the run.
+    `path` is its folder. The `identity` of its last `checkpoint` has the configuration of the run.
     """
 
     path: Path
@@ -131,13 +128,10 @@ class RunResults(Tabular):
 
     @property
     def columns(self) -> Mapping[str, str]:
-        """Meaning of each column, by name."""
+        names = dict.fromkeys(name for line in self.metrics for name in sorted(line))
         known = {"run": "Name of the run's folder", "seed": "Random seed of the run"}
         known[STEPS] = "Number of environment steps so far"
-        names = dict.fromkeys(name for line in self.metrics for name in sorted(line))
-        return known | {
-            name: f"Metric {name}; see docs/reference/files.md" for name in names if name != STEPS
-        }
+        return known | {n: f"Metric {n}; see docs/reference/files.md" for n in names if n != STEPS}
 
     def _rows(self) -> Iterator[Sequence[Any]]:
         names = self.columns
@@ -151,20 +145,17 @@ class RunResults(Tabular):
         Those of the last checkpoint are over the games at the end of the run.
         """
         games = int(self._config.get("evaluation.checkpoint_games") or 1)
-        saved = sorted(
-            int(path.stem) for path in self.path.glob("checkpoints/*.zip") if path.stem.isdecimal()
-        )
+        names, last = self.path.glob("checkpoints/*.zip"), self.identity.environment_steps
+        saved = [int(path.stem) for path in names if path.stem.isdecimal()]
         found: list[tuple[int, Measured]] = []
         for line in self.metrics:
-            for name in (key for key in line if key.startswith("evaluation/")):
-                # A line is written after the rollout that follows its checkpoint.
-                steps = max((each for each in saved if each < line[STEPS]), default=line[STEPS])
-                value, opponent = line[name], name.removeprefix("evaluation/")
-                measured = Measured("win_rate", opponent, value, *wilson_interval(value, games))
-                found.append((steps, measured))
-        last = self.identity.environment_steps
-        earlier = [one for one in found if one[0] < last]
-        return earlier + [(last, one) for one in self.final() if one.measure == "win_rate"]
+            # A line is written after the rollout that follows its checkpoint.
+            steps = max((each for each in saved if each < line[STEPS]), default=line[STEPS])
+            for name, value in line.items():
+                if name.startswith("evaluation/") and steps < last:
+                    key = "win_rate", name.removeprefix("evaluation/")
+                    found.append((steps, Measured(*key, value, *wilson_interval(value, games))))
+        return found + [(last, one) for one in self.final() if one.measure == "win_rate"]
 
     def final(self) -> list[Measured]:
         """Return the results in evaluation.json: win rates, and regret if solved positions are bundled.
@@ -175,13 +166,14 @@ class RunResults(Tabular):
             said = json.loads((self.path / EVALUATION).read_text())
             if said[STEPS] != self.identity.environment_steps:
                 return []
-            found = [
-                Measured("win_rate", match["second"], match["win_rate"], *match["win_rate_interval"])
-                for match in said["matches"]
-            ]
             overall = said["regret"]["overall"] if said.get("regret") else {}
-            names = [name for name in ("mean_regret", "optimal_share") if name in overall]
-            return [Measured(name, "", overall[name], *overall[f"{name}_interval"]) for name in names] + found
+            found = [("mean_regret", "", overall), ("optimal_share", "", overall)]
+            found += [("win_rate", match["second"], match) for match in said["matches"]]
+            return [
+                Measured(name, against, each[name], *each[f"{name}_interval"])
+                for name, against, each in found
+                if name in each
+            ]
         return []
 
 
@@ -193,11 +185,7 @@ def folder_of(path: str | Path) -> Path:
 
 
 def read_run(path: str | Path) -> RunResults:
-    """Read the folder of a run.
-
-    Raises:
-        RunFolderError: If it is not the folder of a run, or the run has not saved an intact checkpoint.
-    """
+    """Read the folder of a run; raise RunFolderError for another folder, or without an intact checkpoint."""
     path = Path(path)
     if not (path / CONFIG_FILE).is_file():
         has_runs = path.is_dir() and any(path.glob(f"*/{CONFIG_FILE}"))

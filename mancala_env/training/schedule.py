@@ -10,15 +10,15 @@ from mancala_env.training.config_groups import PPOConfig
 
 
 class Clock:
-    """Measures the finished part of a run, by environment steps or by minutes, whichever is larger."""
+    """Measures the finished part of a run, by environment steps or by minutes, whichever is larger.
+
+    It starts after `seconds_before` seconds of training before the run was resumed. `now` returns the time
+    in seconds; None is the clock of the configuration.
+    """
 
     def __init__(
         self, config: TrainConfig, seconds_before: float, now: Callable[[], float] | None = None
     ) -> None:
-        """Start the clock after `seconds_before` seconds of training before the run was resumed.
-
-        `now` returns the time in seconds; None is the clock of the configuration.
-        """
         self._config = config
         self.seconds_before = seconds_before
         self._now = now or (time.process_time if config.clock == "cpu" else time.monotonic)

@@ -37,32 +37,26 @@ _MOST_SEEDS = 1000
 
 
 def seeds_of(text: str) -> tuple[int, ...]:
-    """Return the seeds of `--seeds`: a number N for 1 to N, or a list.
+    """Return the seeds of `--seeds`: a number N for 1 to N, or a list; raise InvalidConfig for others.
 
     >>> seeds_of("3"), seeds_of("4,7")
     ((1, 2, 3), (4, 7))
-
-    Raises:
-        InvalidConfig: If the text is not a number of seeds, or seeds are invalid or duplicates.
     """
-    try:
-        numbers = [number_of(part.strip(), int) for part in text.split(",")]
-    except ValueError:
-        numbers = []
-    seeds = tuple(range(1, numbers[0] + 1)) if len(numbers) == 1 and "," not in text else tuple(numbers)
+    seeds: list[int] = []
+    with suppress(ValueError):
+        seeds = [number_of(part.strip(), int) for part in text.split(",")]
+    seeds = seeds if len(seeds) != 1 or "," in text else [*range(1, seeds[0] + 1)]
     is_valid = 0 < len(seeds) <= _MOST_SEEDS and all(0 <= seed <= MAX_SEED for seed in seeds)
     if not is_valid or len(set(seeds)) < len(seeds):
-        raise InvalidConfig(
-            f"--seeds must be a number of seeds, such as 5, or different seeds, such as 1,2,3, not {text!r}"
-        )
-    return seeds
+        valid = "a number of seeds, such as 5, or different seeds, such as 1,2,3"
+        raise InvalidConfig(f"--seeds must be {valid}, not {text!r}")
+    return tuple(seeds)
 
 
 def take_seeds(words: Sequence[str]) -> tuple[tuple[int, ...], list[str]]:
     """Return the seeds of a command line of `mancala train`, and the other words; () without `--seeds`.
 
-    Raises:
-        InvalidConfig: If the seeds are invalid, or another option excludes `--seeds`.
+    Raise InvalidConfig if the seeds are invalid, or another option excludes `--seeds`.
     """
     parser = Parser(add_help=False, argument_default=SUPPRESS)
     parser.add_argument("--seeds", nargs="?", const="")
@@ -80,8 +74,7 @@ def take_seeds(words: Sequence[str]) -> tuple[tuple[int, ...], list[str]]:
 def configs_of(seeds: Sequence[int], words: Sequence[str], program: str) -> list[TrainConfig]:
     """Return the configuration of each seed; `words` are the other words of the command line.
 
-    Raises:
-        InvalidConfig: If a setting is invalid, or a folder holds a run with other settings.
+    Raise InvalidConfig if a setting is invalid, or a folder holds a run with other settings.
     """
     configs = []
     for seed in seeds:
@@ -94,7 +87,7 @@ def configs_of(seeds: Sequence[int], words: Sequence[str], program: str) -> list
 
 def print_means(configs: Sequence[TrainConfig], console: Console) -> None:
     """Print the means of the results of runs that differ in their seeds, and the next command."""
-    runs, game = [read_run(place_of(config)) for config in configs], configs[0].game
+    runs, game = [read_run(config.place) for config in configs], configs[0].game
     turns, count = configs[0].evaluation.opening_turns, len(runs)
     title = f"{game.title}: means over {count} seed{'s' * (count != 1)}, games after {turns} random turns"
     table = Table("measure", "mean", "95 % interval", "each seed", title=title, title_justify="left")
@@ -109,31 +102,24 @@ def print_means(configs: Sequence[TrainConfig], console: Console) -> None:
     say(console, f'  mancala compare "{pattern}" "OTHER-seed-*"')
 
 
-def place_of(config: TrainConfig) -> Path:
-    """Return the folder of the configuration's name."""
-    return Path(config.folder) / str(config.name)
-
-
 def is_finished(config: TrainConfig) -> bool:
     """Return whether the run of a configuration has reached its end and was evaluated."""
-    final = place_of(config) / FINAL
-    if not (final.is_file() and (place_of(config) / EVALUATION).is_file()):
+    final = config.place / FINAL
+    if not (final.is_file() and (config.place / EVALUATION).is_file()):
         return False
     with suppress(InvalidCheckpoint):
         steps, seconds = read_identity(final).environment_steps, read_learned(final).progress.seconds
-        return Clock(config, seconds).part_done(steps) >= 1 and bool(read_run(place_of(config)).final())
+        return Clock(config, seconds).part_done(steps) >= 1 and bool(read_run(config.place).final())
     return False
 
 
 def check_same_settings(config: TrainConfig) -> None:
     """Raise InvalidConfig if the folder of the configuration's name holds a run with other settings."""
-    place = place_of(config)
-    if not (place / CONFIG_FILE).is_file():
+    if not (config.place / CONFIG_FILE).is_file():
         return
-    stored = read_settings(read_file(place / CONFIG_FILE))
+    stored = read_settings(read_file(config.place / CONFIG_FILE))
     before, wanted = (with_new_names(each.as_dict()) for each in (stored, config))
     for name, value in wanted.items():
         if name not in _MAY_DIFFER and not name.startswith("evaluation.") and before[name] != value:
-            raise InvalidConfig(
-                f"{place} holds a run with {name} {before[name]}, not {value}; name another --folder"
-            )
+            holds = f"{config.place} holds a run with {name} {before[name]}, not {value}"
+            raise InvalidConfig(f"{holds}; name another --folder")

@@ -37,15 +37,10 @@ class GameStatistics:
         if not len(ended):
             return
         south, ends = batch.rewards[ended, 0], batch.final_games[ended, END_COLUMN]
-        self.counts.update(
-            games=len(ended),
-            turns=int(turns[ended].sum()),
-            south=int(np.count_nonzero(south > 0)),
-            north=int(np.count_nonzero(south < 0)),
-            draws=int(np.count_nonzero(south == 0)),
-            stalls=int(np.count_nonzero(ends == STALLED)),
-            endless=int(np.count_nonzero(ends == ENDLESS)),
-        )
+        counted = {"south": south > 0, "north": south < 0, "draws": south == 0}
+        counted |= {"stalls": ends == STALLED, "endless": ends == ENDLESS}
+        self.counts.update({name: int(each.sum()) for name, each in counted.items()})
+        self.counts.update(games=len(ended), turns=int(turns[ended].sum()))
         turns[ended] = 0
 
     def take(self) -> Counter[str]:

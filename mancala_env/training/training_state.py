@@ -6,10 +6,10 @@ configuration. A checkpoint also has pickled members for ``MaskablePPO.load``, w
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -25,16 +25,11 @@ _STATE = {"step", "exp_avg", "exp_avg_sq"}
 _MOST_BYTES = 1 << 30
 
 
-@dataclass(frozen=True)
-class ProgressMade:
+class ProgressMade(NamedTuple):
     """Progress of a run: seconds of training and number of passes over rollouts."""
 
     seconds: float
     updates: int
-
-    def to_json(self) -> str:
-        """Return the progress as JSON text."""
-        return json.dumps(asdict(self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +50,7 @@ class Learned:
         return {
             WEIGHTS_MEMBER: _packed(self.weights),
             OPTIMIZER_MEMBER: _packed(optimizer),
-            PROGRESS_MEMBER: self.progress.to_json().encode(),
+            PROGRESS_MEMBER: json.dumps(self.progress._asdict()).encode(),
         }
 
     def put_into(self, policy: nn.Module, optimizer: torch.optim.Optimizer) -> None:
@@ -64,13 +59,12 @@ class Learned:
             policy.load_state_dict(self.weights)
         except RuntimeError as error:
             raise InvalidCheckpoint(f"its weights do not fit: {str(error).splitlines()[0]}") from error
-        parameters = list(policy.parameters())
-        if self.moments and set(self.moments) != set(range(len(parameters))):
+        shapes = [each.shape for each in policy.parameters()]
+        if self.moments and set(self.moments) != set(range(len(shapes))):
             raise InvalidCheckpoint("its optimizer's state is of other weights")
         for number, state in self.moments.items():
-            for name in _STATE - {"step"}:
-                if state[name].shape != parameters[number].shape:
-                    raise InvalidCheckpoint("its optimizer's state is of weights of another shape")
+            if not state["exp_avg"].shape == state["exp_avg_sq"].shape == shapes[number]:
+                raise InvalidCheckpoint("its optimizer's state is of weights of another shape")
         # Load only the moments; the configuration sets the optimizer's parameters.
         ours = optimizer.state_dict()["param_groups"]
         optimizer.load_state_dict({"state": self.moments, "param_groups": ours})
@@ -98,13 +92,12 @@ def read_learned(path: Path) -> Learned:
 
 def _progress(path: Path) -> ProgressMade:
     """Return the progress of the run, from Stable-Baselines3's member in old checkpoints."""
+    member, names = PROGRESS_MEMBER, ("seconds", "updates")
     with opened(path) as archive:
-        is_new = PROGRESS_MEMBER in archive.names
-    member = PROGRESS_MEMBER if is_new else _SB3_MEMBER
-    names = ("seconds", "updates") if is_new else ("seconds_trained", "_n_updates")
+        if member not in archive.names:
+            member, names = _SB3_MEMBER, ("seconds_trained", "_n_updates")
     try:
-        said = json.loads(_read(path, member))
-        seconds, updates = (said[name] for name in names)
+        seconds, updates = map(json.loads(_read(path, member)).__getitem__, names)
         if not (0 <= float(seconds) < math.inf and int(updates) >= 0):
             raise ValueError(f"{seconds} seconds, {updates} updates")
         return ProgressMade(float(seconds), int(updates))

@@ -87,10 +87,7 @@ def _play_some(agent: MinimaxAgent, num_games: int, seed: int) -> Played:
 
 
 def openings_of_lengths(ruleset: Ruleset, lengths: np.ndarray, seed: int) -> np.ndarray:
-    """Draw openings with :func:`training_openings`, uint64 `[N, NUM_COLUMNS]`, ordered by length.
-
-    `lengths[i]` is the number of openings of i turns; 0 turns is the start of the game.
-    """
+    """Draw `lengths[i]` openings of i turns each, uint64 `[N, NUM_COLUMNS]`; 0 turns is the start."""
     # With one seed for all lengths, a longer opening would continue a shorter one.
     seeds = np.random.SeedSequence(seed).generate_state(len(lengths), np.uint64).tolist()
     return np.concatenate(
@@ -134,10 +131,9 @@ class ValueNetwork(nn.Module):
 
 
 def fit(ruleset: Ruleset, games: np.ndarray, values: np.ndarray, seed: int) -> ValueWeights:
-    """Fit a value network to games, uint64 `[N, NUM_COLUMNS]`.
+    """Fit a value network to games, uint64 `[N, NUM_COLUMNS]`, and targets in seeds for the players to move.
 
-    `values` `[N]` are the targets in seeds for the players to move. The seed determines the initial weights
-    and the order of the positions.
+    `values` `[N]` are the targets. The seed determines the initial weights and the order of the positions.
     """
     draw = torch.Generator("cpu").manual_seed(seed)
     codes = torch.from_numpy(codes_of(ruleset, games))

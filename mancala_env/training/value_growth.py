@@ -20,9 +20,8 @@ round.
 Symbols: N positions, G generations.
 """
 
-import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -70,11 +69,6 @@ class GrowthSettings:
 
     def __post_init__(self) -> None:
         check(self)
-
-    @property
-    def options(self) -> str:
-        """The settings as options of ``mancala grow-value``."""
-        return " ".join(f"--{name} {value}" for name, value in asdict(self).items())
 
 
 class Generation(NamedTuple):
@@ -137,9 +131,8 @@ def generations_of(ruleset: Ruleset, settings: GrowthSettings) -> Iterator[Gener
         learned = [*learned, (played.games[is_learned], targets(played)[is_learned])][-_REMEMBERED:]
         positions, worth = (np.concatenate(parts) for parts in zip(*learned, strict=True))
         if not len(positions):
-            raise InvalidArgument(
-                f"games must be more than {settings.games}: none of them left a position to learn from"
-            )
+            why = "none of them left a position to learn from"
+            raise InvalidArgument(f"games must be more than {settings.games}: {why}")
         found = fit(ruleset, positions, worth, of_generation >> 1)
         players = (searcher(ruleset, depth, each, seed) for each in (found, weights))
         match = play_openings(*players, drawn)
@@ -183,17 +176,16 @@ def best_of(grown: list[Generation]) -> Generation:
 
 
 def grow_file(ruleset: Ruleset, out: Path, settings: GrowthSettings, say: Say = print) -> None:
-    """Grow a value network and write it atomically.
+    """Grow a value network and write it atomically, or raise RunFolderError.
 
-    Raises:
-        RunFolderError: `out` cannot be written.
-        Interrupted: After a stop signal; the best generation so far is written, if there is one.
+    After a stop signal, the best generation so far is written, if there is one; then Interrupted is raised.
     """
     grown, stop = grow(ruleset, settings, say)
     best = best_of(grown)
     name = ruleset.name if ruleset.is_bundled else f"{ruleset.name}.yaml"
+    options = " ".join(f"--{name} {value}" for name, value in asdict(settings).items())
     made = {
-        "command": f"mancala grow-value {name} {settings.options}",
+        "command": f"mancala grow-value {name} {options}",
         "version": __version__,
         "generations": f"{len(grown)}, the best is number {best.number}" + ("; interrupted" if stop else ""),
         "games": f"{settings.games * len(grown):,} of the search against itself",
@@ -213,9 +205,8 @@ def make_parser(program: str) -> Parser:
     parser.add_argument("--out", type=Path, help=f"file to write; default value_RULESET{SUFFIX}")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing value network")
     for name, kind, default, meaning in settings_of(GrowthSettings):
-        parser.add_argument(
-            f"--{name}", type=kind, default=default, help=f"{meaning.text}; default {default:,}"
-        )
+        form = f"{meaning.text}; default {default:,}"
+        parser.add_argument(f"--{name}", type=kind, default=default, help=form)
     return parser
 
 
@@ -228,9 +219,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala grow-value"
     if len(named) != 1:
         parser.error("name a ruleset" if not named else f"name one ruleset, not {' and '.join(named)}")
     ruleset = lookup(named[0])
-    settings = GrowthSettings(
-        **{each.name: getattr(options, each.name) for each in settings_of(GrowthSettings)}
-    )
+    settings = GrowthSettings(**{each.name: getattr(options, each.name) for each in fields(GrowthSettings)})
     out = options.out or Path(f"value_{ruleset.name}{SUFFIX}")
     check_out(out, read=ruleset_of, overwrite=options.overwrite)
     torch.set_num_threads(1)  # operations this small gain nothing from a second one
@@ -238,7 +227,3 @@ def main(arguments: list[str] | None = None, program: str = "mancala grow-value"
     grow_file(ruleset, out, settings, say)
     say(f"Written: {out}; play it as value+minimax:6:{out} or value+mcts:1000:{out}")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

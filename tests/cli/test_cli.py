@@ -110,6 +110,8 @@ def test_evaluate_as_json_on_the_ladder():
         "perfect+traps",
     }
     assert found["opening_set"] == "balanced"
+    assert found["exploitability"]["greedy"] == [37, 37]
+    assert "minimax:3" not in found["exploitability"]
     (regret,) = found["regrets"]
     assert regret["overall"]["positions"] == sum(part["positions"] for part in regret["phases"]) > 100
     assert 0 < regret["overall"]["mean_regret"] < 20
@@ -350,6 +352,12 @@ def test_show_says_of_a_bundled_network_what_its_card_says(words, kind, ruleset,
     for name, value in rows:
         assert f"{name} {value}" in shown
     assert f"card {card}" in shown
+    if words[0] in ("trained", "value+minimax:4"):
+        text = card.read_text(encoding="utf-8")
+        _, _, exploited = text.partition("Exploitability")
+        bounds = re.search(rf"^\| `{re.escape(words[0])}` \| (.*) \|$", exploited, re.MULTILINE)
+        assert bounds
+        assert f"exploitability in {ruleset}: {bounds[1]}" in shown
 
 
 def test_show_says_as_json_what_a_value_network_is(capsys):
@@ -397,7 +405,13 @@ def test_a_checkpoint_of_another_ruleset_is_refused_with_both_named(checkpoint, 
 
 def test_show_says_what_an_agent_is(capsys):
     assert cli.main(["show", "minimax:4"]) == 0
-    assert "alpha-beta" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "alpha-beta" in shown
+    assert "exploitability in layli_goobalay: 29.0 seeds" in shown
+    assert cli.main(["show", "random"]) == 0
+    assert "exploitability in layli_goobalay: not measured" in capsys.readouterr().out
+    assert cli.main(["show", "minimax:4", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["exploitability"] == [29, 29]
 
 
 @pytest.mark.slow

@@ -28,7 +28,8 @@ def test_the_tables_of_evaluate_fit(terminal, capsys):
     number, signed = r"\d+\.\d+", r"[+-]?\d+\.\d+"
     assert "Difference of regret over the same positions, seeds per move\n" in said
     for row in (
-        r" > +value\+minimax:2 +\d+ +\d+ to \d+ +16 *",  # two agents and two anchors
+        r" > +value\+minimax:2 +\d+ +\d+ to \d+ +16 +not measured *",  # two agents and two anchors
+        rf"    minimax:4 .* {number} *",
         rf" value\+minimax:2 +value\+minimax:1 +\d/\d/\d +{number} +{number} to {number} +{signed} *",
         rf" value\+minimax:2 +all +300 +{number} +{number} to {number} +\d+ % *",
         rf" value\+minimax:2 +value\+minimax:1 +{signed} +{signed} to {signed} +\d+/\d+/300 *",

@@ -11,10 +11,12 @@ from error_checks import raises
 
 from benchmarks import search
 from mancala_env import Position, agents, evaluation, rulesets
-from mancala_env._util.package_data import Kind
+from mancala_env._util.package_data import Kind, bundled_file
+from mancala_env.evaluation.exploit import STORED, exploitability_text
 from mancala_env.games.notation import parse_turns
 from mancala_env.solver import rulesets_with_positions
 from tools import make_exploitability
+from tools.make_value_cards import exploitabilities
 from tools.results import figures, measured, pages, regrets
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -191,3 +193,54 @@ def test_lines_of_exploitability_win_what_they_claim() -> None:
             lead = position.counts[0] - position.counts[1]
             assert position.is_over
             assert lead * (1 if reply["player"] == "South" else -1) == reply["lower"] <= reply["upper"]
+
+
+def test_bounds_of_exploitability_are_those_of_the_bundled_agents() -> None:
+    stored = json.loads(make_exploitability.FILE.read_text("utf-8"))
+    assert STORED.read_text("utf-8") == make_exploitability.bounds(stored)
+    found = {(row["ruleset"], row["agent"]): row for row in stored["results"]}
+    expected = {(name, spec) for name in rulesets.names() for spec in make_exploitability.agents_of(name)}
+    assert found.keys() == expected
+    for (name, spec), row in found.items():
+        assert row["identity"] == agents.Spec.parse(spec).on(rulesets.lookup(name)).identity
+        assert measured.exploitability_of(spec, name) == exploitability_text((row["lower"], row["upper"]))
+        for bound in ("lower", "upper"):
+            assert row[bound] == max(0, sum(reply[bound] for reply in row["replies"]) / 2)
+    assert measured.exploitability_of("random", "leyla") == "not measured"
+    assert measured.exploitability_of("trained", "ludii_leyla") == "not measured"
+
+
+def test_cards_have_the_bundled_bounds_of_exploitability() -> None:
+    for path, text in make_exploitability.cards().items():
+        assert path.read_text("utf-8") == text, "run python -m tools.make_exploitability"
+
+
+def test_exploitability_of_an_unknown_network_is_not_measured(tmp_path: Path) -> None:
+    content = bundled_file("policy", "leyla").read_bytes()
+    for n, expected in enumerate((measured.exploitability_of("trained", "leyla"), "not measured")):
+        path = tmp_path / f"{n}.safetensors"
+        path.write_bytes(content + bytes(n))
+        lines = exploitabilities([f"trained:{path}"], rulesets.lookup("leyla"))
+        assert f"| `trained` | {expected} |" in lines
+
+
+def test_measuring_exploitability_keeps_what_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(make_exploitability, "FILE", tmp_path / "stored.json")
+    monkeypatch.setattr(make_exploitability, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(make_exploitability, "STORED", tmp_path / "bounds.json")
+    monkeypatch.setattr(make_exploitability, "cards", dict)
+    words = ["layli_goobalay", "--agents", "greedy", "--folder", str(tmp_path / "searches")]
+    assert make_exploitability.main(words) == 0
+    stored = json.loads((tmp_path / "stored.json").read_text("utf-8"))
+    assert [row["upper"] for row in stored["results"]] == [37]
+    bounds = json.loads((tmp_path / "bounds.json").read_text("utf-8"))
+    assert bounds == {"layli_goobalay": {"greedy": [37, 37]}}
+    monkeypatch.setattr(make_exploitability, "exploitability", None)  # a measurement would raise TypeError
+    assert make_exploitability.main([*words, "--again"]) == 0
+    wide = stored["results"][0] | {"upper": 40.0}
+    (tmp_path / "stored.json").write_text(json.dumps({"results": [wide]}), encoding="utf-8")
+    assert make_exploitability.main(words) == 0
+    with pytest.raises(TypeError):
+        make_exploitability.main([*words, "--again"])

@@ -1,7 +1,9 @@
 """Results as pandas frames: documented columns, one row per measurement, and the numbers of the results."""
 
+import math
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas
@@ -18,7 +20,9 @@ from mancala_env.evaluation import (
     round_robin,
     stored_ladder,
 )
+from mancala_env.evaluation.exploit import stored_exploitability
 from mancala_env.evaluation.regret import FIXED_POSITIONS
+from mancala_env.rulesets import lookup
 
 RULESET = "leyla"
 
@@ -73,6 +77,12 @@ def test_ratings_have_a_row_per_agent_and_a_ladder_one_per_anchor(matches):
     assert set(frame["agent"]) == set(ladder.anchors)
     assert set(frame["ruleset"]) == {RULESET}
     assert list(frame.columns) == list(ladder.COLUMNS)
+    frame = frame.set_index("agent")
+    bounds = frame.loc["greedy", ["exploitability_lower", "exploitability_upper"]]
+    assert tuple(bounds) == stored_exploitability(RULESET)["greedy"]
+    assert math.isnan(frame.loc["random", "exploitability_lower"])
+    own = replace(lookup(RULESET), title="Mine")
+    assert stored_exploitability(own) == {}
 
 
 def test_regret_has_a_row_per_phase():

@@ -8,7 +8,6 @@ import pytest
 from mancala_env import cli
 from mancala_env.benchmark.aggregates import Estimate
 from mancala_env.benchmark.summary import Standing
-from mancala_env.evaluation import agent_evaluation
 from mancala_env.evaluation.agent_evaluation import Evaluation
 from mancala_env.evaluation.matches import MatchResult
 from mancala_env.evaluation.ratings import Ratings
@@ -32,7 +31,7 @@ def nearly_nothing(monkeypatch) -> None:
         [],
         regret_differences=[difference(*names)],
     )
-    monkeypatch.setattr(agent_evaluation, "evaluate", lambda *args, **options: found)
+    monkeypatch.setattr("mancala_env.cli.evaluate.evaluate", lambda *args, **options: found)
 
 
 def difference(first: str, second: str) -> RegretDifference:

@@ -123,9 +123,8 @@ def test_self_play_starts_from_openings_for_training():
         num_threads=1,
     )
     env.reset()
-    assert env._pool is not None
-    pool = env._pool.duel.games
-    opened = np.concatenate([env._batches[0].games, pool[pool[:, PLAYER_COLUMN] == SOUTH]])
+    mirror, pool = np.split(env.games, 2)
+    opened = np.concatenate([mirror, pool[pool[:, PLAYER_COLUMN] == SOUTH]])
     assert len(opened) > 250
     assert rows_in_set(ruleset, opened, "training").all()
 

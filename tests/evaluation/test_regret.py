@@ -23,10 +23,20 @@ from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.ladder import SLOW_ANCHORS, stored_ladder
 from mancala_env.evaluation.matches import InvalidMatch, MatchGames
 from mancala_env.evaluation.openings import openings
-from mancala_env.evaluation.plots import ASKED, BARS, draw_intervals, figure_of, finish, new_axes, short
+from mancala_env.evaluation.plots import (
+    ASKED,
+    BARS,
+    draw_intervals,
+    figure_of,
+    finish,
+    new_axes,
+    plot_ratings,
+    plot_regret,
+    short,
+)
 from mancala_env.evaluation.ratings import PairCounts, fit_ratings
 from mancala_env.evaluation.regret import MOST_MISTAKES, _moves_of, has_exact_positions, regret_difference
-from mancala_env.evaluation.report import add_regret, check_report_path, plot_ratings, plot_regret
+from mancala_env.evaluation.report import add_regret, check_report_path
 from mancala_env.solver import ILLEGAL, positions, rulesets_with_positions, solve
 
 RULESET = "layli_goobalay"
@@ -306,8 +316,14 @@ def test_the_tables_of_a_report_hold_its_numbers(tmp_path):
     assert found.ratings is not None
     elo = {name: found.ratings.of(name) for name in ("greedy", "random")}
     assert ratings == [
-        ["greedy", f"{elo['greedy'][0]:.0f}", f"{elo['greedy'][1]:.0f} to {elo['greedy'][2]:.0f}", "20"],
-        ["random", "0", "0 to 0", "20"],
+        [
+            "greedy",
+            f"{elo['greedy'][0]:.0f}",
+            f"{elo['greedy'][1]:.0f} to {elo['greedy'][2]:.0f}",
+            "20",
+            "37.0",
+        ],
+        ["random", "0", "0 to 0", "20", "not measured"],
     ]
     (match,) = found.matches
     low, high = match.interval
@@ -525,15 +541,14 @@ def test_a_plot_over_environment_steps_has_points_intervals_and_a_legend_where_t
     assert axes.xaxis.get_major_formatter()(1.5e6) == "1.5 M"
     assert (axes.get_title(), axes.get_xlabel()) == ("a title", "environment steps")
     assert all(line.get_visible() for line in [*axes.get_xgridlines(), *axes.get_ygridlines()])
-    draw_intervals(axes, [3e5], [1.0], [0.5], [1.5], label="named", color="#123456", linestyle="--")
+    line: Any = bars.lines[0]
+    assert (line.get_color(), line.get_linestyle(), line.get_marker()) == (ASKED, "-", "o")
+    axes.plot([3e5], [1.0], label="named")
     finish(axes, "a title", (-1.0, 4.0))
     assert axes.get_ylim() == (-1, 4)
     legend = axes.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["named"]
-    last: Any = axes.containers[-1]
-    line = last.lines[0]
-    assert (line.get_color(), line.get_linestyle()) == ("#123456", "--")
 
 
 def test_regrets_and_their_differences_are_plain_data():

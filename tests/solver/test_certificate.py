@@ -469,7 +469,7 @@ def test_an_interrupt_before_the_value_is_known_names_no_checkpoint(
         raise KeyboardInterrupt
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("mancala_env.solver.certificate_search.prove", interrupted)
+    monkeypatch.setattr("mancala_env.cli.prove.prove", interrupted)
     assert main(["prove", "leyla"]) == 130
     assert ".part" not in capsys.readouterr().err
 

@@ -28,7 +28,7 @@ from mancala_env.training.config import (
     read_file,
     read_settings,
 )
-from mancala_env.training.parameter_names import RLLIB, STABLE_BASELINES3, renamed
+from mancala_env.training.config_groups import RLLIB, STABLE_BASELINES3, renamed
 from mancala_env.training.rllib.cluster_config import RayConfig
 from mancala_env.training.schedule import Clock
 from tools.make_default_configs import generated

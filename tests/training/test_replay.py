@@ -6,7 +6,7 @@ import torch
 from mancala_env import Batch, Position, rulesets
 from mancala_env.engine.holdout import OpeningSet
 from mancala_env.observations import Observer
-from mancala_env.training.replay import Replay, Searched, ends_of
+from mancala_env.training.labels import Replay, Searched, ends_of
 
 GABATA = rulesets.lookup("gabata_five_holes")
 OBSERVER = Observer(GABATA, "board", GABATA.row_width)

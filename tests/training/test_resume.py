@@ -481,7 +481,7 @@ def test_ends_by_rule_are_among_the_figures(stall: int, figure: str) -> None:
         lookup("layli_goobalay"), "board", 512, opening_turns=4, opening_share=1, seed=1, num_threads=1
     )
     env.reset()
-    env._batches[0].games[:, STALL_COLUMN] = stall
+    env._parts[0][1].games[:, STALL_COLUMN] = stall
     rng = torch.Generator().manual_seed(1)
     for _ in range(80):
         masks = torch.from_numpy(env.action_masks()).float()

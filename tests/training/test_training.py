@@ -98,7 +98,7 @@ def test_mirror_games_are_games_of_position(ruleset: rulesets.Ruleset) -> None:
 def test_pool_games_are_steps_of_one_player_against_its_opponents() -> None:
     env = SelfPlayEnv(LAYLI, "board", 40, pool=["greedy", "random"], pool_share=0.5, seed=1, num_threads=1)
     assert env._pool is not None
-    assert env._pool.duel.num_games == 20
+    assert env._pool.num_games == 20
     rng = np.random.default_rng(2)
     replay = Replay(env, env.reset())
     seats = env.players[20:].copy()
@@ -157,7 +157,7 @@ def test_opponents_that_win_are_met_more_often() -> None:
         env.step(env.action_masks().argmax(axis=1))
     scores = env.pool_scores
     assert scores["minimax:2"] < 0.3 < scores["random"]
-    duel = env._pool.duel  # type: ignore[union-attr]
+    duel: Any = env._pool
     met = [duel.opponents[i].spec for i in duel.opponent_of]
     assert met.count("minimax:2") > 1.5 * met.count("random")
 
@@ -520,7 +520,7 @@ def test_sb3_loads_the_same_file_and_plays_the_same(tmp_path: Path) -> None:
     agent = agents.make(str(path), LAYLI)
     for _ in range(10):
         actions, _ = model.predict(seen, deterministic=True, action_masks=env.action_masks())
-        assert (actions == agent.act(env._batches[0].games)).all()
+        assert (actions == agent.act(env._parts[0][1].games)).all()
         seen, *_ = env.step(actions)
 
 

@@ -2,12 +2,16 @@
 
 import csv
 import re
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from mancala_env import Position, rulesets, solver
 from mancala_env._util.package_data import Kind, bundled_file, rulesets_with
+from mancala_env.agents import Spec
+from mancala_env.errors import MancalaError
+from mancala_env.evaluation.exploit import exploitability_text, stored_exploitability
 from mancala_env.solver import ILLEGAL, rulesets_with_positions
 from mancala_env.solver.book import rulesets_with_book
 
@@ -99,6 +103,13 @@ def card_ratings(ruleset: str) -> dict[str, tuple[int, int, int]]:
     cards = [card for kind in KINDS if (card := network_cards(kind).get(ruleset))]
     rated = {spec: elo for card in cards for spec, elo in card.elo.items()}
     return {spec: elo for spec, elo in rated.items() if spec == "trained" or spec.startswith("value+")}
+
+
+def exploitability_of(spec: str, ruleset: str) -> str:
+    """Return the stored exploitability of an agent as text."""
+    with suppress(MancalaError):  # the ruleset may lack a network
+        spec = Spec.parse(spec).on(rulesets.lookup(ruleset)).identity
+    return exploitability_text(stored_exploitability(ruleset).get(spec))
 
 
 class SolvedStart(NamedTuple):

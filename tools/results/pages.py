@@ -14,7 +14,14 @@ from mancala_env.evaluation import Ladder, stored_ladder
 from mancala_env.evaluation.ladder import STORED
 from mancala_env.solver import rulesets_with_positions
 from tools.markdown import table
-from tools.results.measured import ROOT, SolvedStart, card_ratings, newest_speeds, solved_starts
+from tools.results.measured import (
+    ROOT,
+    SolvedStart,
+    card_ratings,
+    exploitability_of,
+    newest_speeds,
+    solved_starts,
+)
 from tools.results.networks import bundled_agents
 from tools.results.regrets import AGENTS, BY_KIND, measured_in_words, stored_regrets
 from tools.results.regrets import COMMAND as MEASURE
@@ -24,6 +31,7 @@ COMMAND = "python -m tools.results"
 QUICK = ("greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100", "mcts:1000")
 SLOW = ("perfect", "perfect+traps")
 NETWORKS = ("value+minimax:6", "trained")
+EXPLOITED = (*AGENTS[1:], *(spec for specs in BY_KIND.values() for spec in specs))  # not `random`
 _SHOWN = "layli_goobalay"  # ruleset of the benchmark's page
 _LEARNING = ROOT / "benchmarks" / "learning" / "results.jsonl"
 # Rows of the page of speeds: what is measured, its figure in the history, and the unit.
@@ -111,10 +119,12 @@ def leaderboard() -> dict[str, str]:
     slow = {name: ladder for name, ladder in ladders.items() if set(SLOW) <= set(ladder.anchors)}
     stored = stored_regrets()
     rows = [_ladder_row(*found) for found in ladders.items()]
+    exploited = [[f"`{name}`", *(exploitability_of(spec, name) for spec in EXPLOITED)] for name in ladders]
     return {
         "shown": rulesets.lookup(_SHOWN).title,
         "glance": _glance(ladders[_SHOWN], stored["rulesets"][_SHOWN]),
         "elo": table(("ruleset", "openings", *QUICK), rows, QUICK),
+        "exploitability": table(("ruleset", *EXPLOITED), exploited, EXPLOITED),
         "networks": table(("ruleset", *NETWORKS), _network_rows(), NETWORKS),
         "perfect": _perfect(slow),
         "traps": _traps(slow),

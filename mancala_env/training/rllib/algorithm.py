@@ -7,7 +7,7 @@ from mancala_env._util.command_line import needing
 from mancala_env.envs.aec import MancalaAEC
 from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.rulesets import Ruleset
-from mancala_env.training.parameter_names import RLLIB, renamed
+from mancala_env.training.config_groups import RLLIB, renamed
 from mancala_env.training.rllib.cluster_config import RayConfig
 
 with needing("training on a cluster", "ray"):
@@ -36,12 +36,9 @@ class SelfPlayModule(TorchRLModule, ValueFunctionAPI):
 
     def setup(self) -> None:
         """Build the network."""
-        plain = self.model_config
-        self.network = build_network(
-            Ruleset(**plain["ruleset"]),
-            int(self.action_space.n),  # type: ignore[union-attr]
-            NetworkConfig(**plain["network"]),
-        )
+        plain, num_actions = self.model_config, int(self.action_space.n)  # type: ignore[union-attr]
+        network = NetworkConfig(**plain["network"])
+        self.network = build_network(Ruleset(**plain["ruleset"]), num_actions, network)
 
     def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Any]:
         seen = batch[Columns.OBS]

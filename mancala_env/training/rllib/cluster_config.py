@@ -58,12 +58,8 @@ class RayConfig(TrainConfig):
         if self.clock != "wall":
             raise InvalidConfig(f"on Ray clock must be wall: many processes compute, not {self.clock}")
         if self.games_per_runner < 1:
-            raise InvalidConfig(
-                f"selfplay.games must be at least num_env_runners ({self.num_env_runners}), not "
-                f"{self.selfplay.games}"
-            )
+            least = f"num_env_runners ({self.num_env_runners})"
+            raise InvalidConfig(f"selfplay.games must be at least {least}, not {self.selfplay.games}")
         if self.steps_per_update < self.ppo.batch_size:
-            raise InvalidConfig(
-                f"ppo.batch_size must be at most the {self.steps_per_update} environment steps of an update "
-                f"(ppo.steps times all games), not {self.ppo.batch_size}"
-            )
+            most = f"{self.steps_per_update} environment steps of an update (ppo.steps times all games)"
+            raise InvalidConfig(f"ppo.batch_size must be at most the {most}, not {self.ppo.batch_size}")
