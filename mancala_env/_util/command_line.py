@@ -228,7 +228,9 @@ def _status_of(program: str, main: Callable[[], int], kept: str) -> int:
         if number is not None:
             reason, status = f"ended by {number.name}", _SIGNALLED + number
         message = "; ".join(filter(None, (reason, str(stop) or kept)))
-    except (MancalaError, MissingPackage, OSError) as error:
+    except OSError as error:
+        message, status = str(error).removeprefix(f"[Errno {error.errno}] "), BAD_INPUT
+    except (MancalaError, MissingPackage) as error:
         message, status = str(error), BAD_INPUT
     say(program, message)
     return status

@@ -306,6 +306,7 @@ def _what_it_is(archive: archives.Archive, member: str) -> str:
     if "_stable_baselines3_version" in archive.names and member == IDENTITY_MEMBER:
         return (
             "it is a model that Stable-Baselines3 saved; load it with its own class, such as "
-            "MaskablePPO.load, and agents.from_policy makes an agent of it"
+            "MaskablePPO.load, and agents.from_policy makes an agent of it; on the command line, name a "
+            "function that does this: python:FILE.py:FUNCTION"
         )
     return f"it is without the member {member}, which mancala train writes"

@@ -249,7 +249,7 @@ def test_a_model_of_stable_baselines_is_named(tmp_path: Path) -> None:
 
     model = MaskablePPO("MlpPolicy", "mancala/Leyla-v0", n_steps=16, batch_size=16, device="cpu")
     model.save(tmp_path / "mine.zip")
-    with raises(InvalidCheckpoint, "Stable-Baselines3", "agents.from_policy"):
+    with raises(InvalidCheckpoint, "Stable-Baselines3", "agents.from_policy", "python:FILE.py:FUNCTION"):
         agents.make(str(tmp_path / "mine.zip"), "leyla")
 
 

@@ -39,7 +39,7 @@ ROOT = Path(__file__).parents[2]
         (
             FileNotFoundError(2, "No such file or directory", "x.npz"),
             2,
-            "No such file or directory: 'x.npz'\n",
+            "prog: No such file or directory: 'x.npz'\n",
         ),
         (MissingPackage('x needs y: pip install ".[train]"'), 2, 'pip install ".[train]"\n'),
         (MancalaError("title \x1b]0;owned\x07 \u202e"), 2, "prog: title \\x1b]0;owned\\x07 \\u202e\n"),
