@@ -92,7 +92,8 @@ class TrainConfig:
         "Number of environment steps to train for; null for no limit", None, low=1
     )
     minutes: float | None = setting(
-        "Minutes to train for, evaluation excluded; null for no limit. The rollout that reaches the first limit is the last",
+        "Minutes to train for, evaluation excluded; null for no limit. The rollout that reaches the first "
+        "limit is the last",
         10.0,
         above=0,
     )
