@@ -100,10 +100,9 @@ def _opening(solver: Solver, line: tuple[int, ...], position: Position, margin: 
     return FairOpening(solver.ruleset, line, margin, best, replies)
 
 
-def arrays_of(openings: Sequence[FairOpening]) -> dict[str, Any]:
-    """Return the arrays of a file of fair openings."""
-    num_turns = max(len(opening.turns) for opening in openings)
-    turns = np.full((len(openings), num_turns), NO_TURN, np.int8)
+def arrays_of(openings: Sequence[FairOpening], most_turns: int = TURNS) -> dict[str, Any]:
+    """Return the arrays of a file of the fair openings within some turns of the start."""
+    turns = np.full((len(openings), most_turns), NO_TURN, np.int8)
     best = np.zeros((len(openings), openings[0].ruleset.num_holes), np.bool_)
     replies = best.copy()
     for row, opening in enumerate(openings):
@@ -175,7 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"{options.seconds_each:g} s; use a longer --seconds_each, or fewer --turns"
             )
         with written_whole(path) as file:
-            np.savez_compressed(file, **arrays_of(openings))
+            np.savez_compressed(file, **arrays_of(openings, options.turns))
         print(f"{ruleset.name}: {len(openings)} openings, {solver.nodes:,} nodes", flush=True)
     return 0
 

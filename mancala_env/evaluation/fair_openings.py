@@ -1,4 +1,4 @@
-"""The bundled fair openings: positions within four turns of the start that are even under best play.
+"""The bundled fair openings: positions soon after the start that are even under best play.
 
 The solver has proved every value, unlike those of most balanced openings.
 ``python -m tools.make_fair_openings`` regenerates them.
@@ -62,7 +62,7 @@ def fair_openings(ruleset: RulesetLike) -> tuple[FairOpening, ...]:
 
     They are all positions within four turns of the start in which best play of both players ends even. If
     no position is even, they are all positions with the smallest margin. A position that several lines of
-    play reach is listed once.
+    play reach is listed once. In ``ludii_gabata_i``, they are those within three turns.
 
     Args:
         ruleset: The ruleset, or its name.

@@ -2,8 +2,9 @@
 
 Several turns may suffice at a position, and their proofs differ much in size. So a turn is chosen by
 *trials*. After each winning turn the walk goes on with greedy choices, until the position is proved or the
-trial is larger than the smallest one so far. Then its results are taken back. The turn with the smallest
-trial is taken, and the same follows at the next position. A greedy choice is the turn with the largest lead
+trial is larger than the smallest one so far, or takes too many nodes of the solver. Then its results are
+taken back. The turn with the smallest trial is taken. If no trial is finished, the turn is taken whose trial
+came farthest. The same follows at the next position. A greedy choice is the turn with the largest lead
 among those that the solver's table proves.
 
 Symbols: H holes.
@@ -21,8 +22,9 @@ from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position
 from mancala_env.solver import certificate_walk as walks
 from mancala_env.solver.certificate import DEFAULT_MEMORY_MB, Claim, Walk
+from mancala_env.solver.exact import Solver
 from mancala_env.solver.proofs import keys_of, look_up, scope_of
-from mancala_env.solver.prover import NO_LIMIT, OutOfTime, Prover
+from mancala_env.solver.prover import NO_LIMIT, OutOfTime
 
 # Columns of what is known about a turn.
 _RESULT, _BETA, _IS_PROVERS, _SCORE = range(4)
@@ -33,6 +35,10 @@ _FIRST_NODES, _NODES_FACTOR = 256, 4
 _MORE_NODES = 2000
 # A trial of fewer positions is kept as a whole.
 _KEPT_TRIAL = 8
+# Nodes of the solver in a trial, after which the trial ends.
+_TRIAL_NODES = 5_000_000
+# Most progress of an unfinished trial.
+_UNFINISHED = 1 - 1e-9
 # Noise in the scores of every seed but the first.
 _NOISE = 4.0
 # Searched small positions of an attempt that are too many, besides a number for each proved position.
@@ -84,18 +90,19 @@ class Attempt:
         walk: The walk; its letters are those found so far. Letters may be added before the first step.
     """
 
-    def __init__(self, position: Position, claim: Claim, prover: Prover, trial: int, seed: int) -> None:
+    def __init__(self, position: Position, claim: Claim, solver: Solver, trial: int, seed: int) -> None:
         """Begin at a position.
 
         Args:
             position: The position.
             claim: The claim; its letters are not used.
-            prover: Answers questions about turns.
+            solver: Answers questions about turns.
             trial: Most proved positions of a trial, at most half a million; 0: no trials.
             seed: Seed of the noise in the order of turns; 0: no noise.
         """
         self.walk = Walk(position, claim, DEFAULT_MEMORY_MB, _UNDO_ENTRIES)
-        self._prover, self._trial = prover, trial
+        self._solver, self._trial = solver, trial
+        self._last_node = NO_LIMIT
         self._random = random.Random(seed) if seed else None
         self._answers = np.zeros((position.ruleset.num_holes, _NUM_ANSWERS), np.int64)
         self._registers = self.walk.line.registers
@@ -136,21 +143,25 @@ class Attempt:
         turns = self._winning_turns()
         if len(turns) < 2 or not self._trial:
             return turns[:1]
-        limit, best = self._trial, turns[:1]
+        limit, best, farthest = self._trial, turns[:1], 0.0
         for turn in turns:
-            if (found := self._try(turn, limit)) is not None:
-                limit, best = found[0] - 1, found[1]
+            positions, found, progress = self._try(turn, limit)
+            if progress == 1:
+                limit, best = positions - 1, found
+            elif limit == self._trial and progress > farthest:  # none is finished
+                best, farthest = [turn], progress
             if limit < 1:
                 break
         return best if limit < _KEPT_TRIAL else best[:1]
 
-    def _try(self, turn: int, limit: int) -> tuple[int, list[int]] | None:
-        """Return the positions and turns of a proof that starts with a turn; None above the limit."""
+    def _try(self, turn: int, limit: int) -> tuple[int, list[int], float]:
+        """Return the positions and turns of a trial, and its progress, which is 1 at the end of a proof."""
         walk, registers = self.walk, self._registers
         length, first = walk.num_turns, self._first()
         before, turns_before = registers.copy(), walk.line.nums[first : first + self._stride].copy()
         registers[walks.LAST_PLY] = registers[walks.PLY]
         registers[walks.MOST_UNDONE] = registers[walks.UNDONE] + limit
+        self._last_node = self._solver.nodes + _TRIAL_NODES
         try:
             next_turn: int | None = turn
             status = walks.NEEDS_BYTE
@@ -161,13 +172,27 @@ class Attempt:
                 if status == walks.NEEDS_BYTE:
                     next_turn = self._greedy_turn()
             positions = int(registers[walks.UNDONE] - before[walks.UNDONE])
+            progress = 1.0 if status == walks.DONE else self._progress()
             found = walk.turns[length : walk.num_turns].tolist()
         finally:  # also after Ctrl-C, so that the letters that are saved are without the trial
+            self._last_node = NO_LIMIT
             walks.undo(walk.line, walk.table, int(before[walks.UNDONE]))
             registers[:] = before
             walk.line.nums[first : first + self._stride] = turns_before
             walk.num_turns = length
-        return (positions, found) if status == walks.DONE else None
+        return positions, found, progress
+
+    def _progress(self) -> float:
+        """Estimate how much of an unfinished trial is done, as if all turns of a position took the same."""
+        registers, line, progress = self._registers, self.walk.line, 0.0
+        for ply in range(registers[walks.PLY] - 1, registers[walks.LAST_PLY] - 1, -1):
+            first = ply * self._stride
+            at = line.nums[first, walks.AT] - first
+            if load(line.games, first).player != self.walk.claim.prover:
+                results = line.nums[first + 1 : first + 1 + line.nums[first, walks.TURNS], walks.RESULT]
+                left = int((results[at - 1 :] == 0).sum())
+                progress = (at - 1 + progress) / (at - 1 + max(left, 1))
+        return min(float(progress), _UNFINISHED)
 
     def _winning_turns(self) -> list[int]:
         """Return the turns that are found to suffice at little expense, the highest score first."""
@@ -183,14 +208,20 @@ class Attempt:
         return self._in_order(answers, 1)
 
     def _greedy_turn(self) -> int | None:
-        """Return the turn of the highest score that the table proves, else one that the solver proves."""
+        """Return the turn of the highest score that the table proves, else one that the solver proves.
+
+        None: no turn suffices, or a trial ends.
+        """
         answers = self._look_up()
         if known := self._in_order(answers, 1):
             return known[0]
         unknown, nodes = self._in_order(answers, 0), _FIRST_NODES
         while unknown:
             for turn in unknown[:]:
-                result = self._ask(turn, answers[turn], nodes if len(unknown) > 1 else NO_LIMIT)
+                left = self._last_node - self._solver.nodes
+                if left <= 0:
+                    return None
+                result = self._ask(turn, answers[turn], min(left, nodes if len(unknown) > 1 else NO_LIMIT))
                 if result > 0:
                     return turn
                 if result < 0:
@@ -207,17 +238,19 @@ class Attempt:
     def _look_up(self) -> list[list[int]]:
         """Return what is known about each turn of the current position."""
         walk = self.walk
-        table = self._prover.shared_table()
+        table = self._solver.shared_table()
         look_up_turns(walk.rules, walk.claim, walk.line, table, self._answers)
         return self._answers[: walk.line.nums[self._first(), walks.TURNS]].tolist()
 
     def _ask(self, turn: int, answer: list[int], most_nodes: int) -> int:
         """Ask the solver whether a turn suffices; return 1, -1, or 0 if that takes more nodes."""
         games = self.walk.line.games[self._first() + 1 + turn][None]
-        try:
-            bound = self._prover.prove_within(games, answer[_BETA], most_nodes)
-        except OutOfTime:
-            return 0
+        bound = self._solver.book.rest(games) if self._solver.book else None
+        if bound is None:
+            try:
+                bound = self._solver.prove_within(games, answer[_BETA], most_nodes)
+            except OutOfTime:
+                return 0
         return 1 if (bound >= answer[_BETA]) == bool(answer[_IS_PROVERS]) else -1
 
     def _first(self) -> int:

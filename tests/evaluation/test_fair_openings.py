@@ -175,6 +175,14 @@ def test_a_damaged_file_is_refused(tmp_path, monkeypatch) -> None:
             fair_openings("layli_goobalay_long")
 
 
+def test_a_file_has_as_many_columns_as_turns_were_searched(tmp_path) -> None:
+    for turns in (0, 1):
+        words = ["gabata_3", "--turns", str(turns), "--folder", str(tmp_path), "--memory_mb", "64"]
+        assert main(words) == 0
+        with np.load(tmp_path / "fair_gabata_3.npz") as arrays:
+            assert arrays["turns"].shape[1] == turns
+
+
 def test_an_incomplete_search_writes_no_file(tmp_path, capsys) -> None:
     words = ["gabata_3", "--seconds_each", "1e-9", "--folder", str(tmp_path)]
     assert main(words) == 2

@@ -16,6 +16,7 @@ from mancala_env import Position, Ruleset, rulesets, solver
 from mancala_env.cli import main
 from mancala_env.engine.state import encode, load
 from mancala_env.errors import InvalidArgument, InvalidPosition
+from mancala_env.solver import certificate_trials
 from mancala_env.solver import certificate_walk as walks
 from mancala_env.solver.certificate import Claim, InvalidProof, Proof, Walk, verify
 from mancala_env.solver.certificate_search import ProofPlan, ProofProgress, prove
@@ -105,6 +106,66 @@ def test_one_claim_proves_a_bound() -> None:
     value = proof.bounds[0]
     assert verify(Proof(proof.position, (south,))).bounds == (value, proof.position.ruleset.total_seeds)
     assert verify(Proof(proof.position, (north,))).bounds == (-proof.position.ruleset.total_seeds, value)
+
+
+# Turns are chosen by trials.
+
+
+def attempt_at(position: Position, least: int) -> certificate_trials.Attempt:
+    """Return an attempt to prove a claim of South that stands at its first letter."""
+    claim = Claim(0, least, 255, 5, b"")
+    oracle = solver.Solver(position.ruleset, memory_mb=8)
+    attempt = certificate_trials.Attempt(position, claim, oracle, 100, 0)
+    attempt._registers[walks.MOST_UNDONE] = 1 << 19
+    assert attempt._resume() == walks.NEEDS_BYTE
+    return attempt
+
+
+@pytest.mark.parametrize(
+    ("trials", "chosen"),
+    [
+        ({3: (100, 0.2), 1: (100, 0.7), 2: (100, 0.5)}, [1]),
+        ({3: (100, 0.9), 1: (50, 1), 2: (49, 0.95)}, [1]),
+        ({3: (100, 0.9), 1: (5, 1), 2: (3, 1)}, [2, 0]),
+    ],
+)
+def test_the_smallest_trial_or_the_farthest_names_the_turn(
+    trials: dict[int, tuple[int, float]], chosen: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempt = attempt_at(Position(small("leyla")), 1)
+    monkeypatch.setattr(attempt, "_winning_turns", lambda: list(trials))
+    monkeypatch.setattr(attempt, "_try", lambda turn, _: (trials[turn][0], [turn, 0], trials[turn][1]))
+    assert attempt._choose() == chosen
+
+
+def test_the_progress_of_a_trial_grows_to_its_end() -> None:
+    position = Position(small("gabata_i"))
+    value = solver.Solver(position.ruleset, memory_mb=8).value(position)
+    attempt = attempt_at(position, (position.ruleset.total_seeds + value) // 2)
+    (turn, *_) = attempt._winning_turns()
+    finished, _, all_of_it = attempt._try(turn, 10_000)
+    progress = [attempt._try(turn, limit)[2] for limit in range(1, finished // 2)]
+    assert all_of_it == 1
+    assert 0 <= progress[0] < progress[-1] < 1
+    assert progress == sorted(progress)
+
+
+def test_a_trial_ends_at_its_limit_of_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    position = Position(small("leyla"))
+    value = solver.Solver(position.ruleset, memory_mb=8).value(position)
+    for most, is_finished in ((10, False), (10_000, True)):
+        monkeypatch.setattr(certificate_trials, "_TRIAL_NODES", most)
+        attempt = attempt_at(position, (position.ruleset.total_seeds + value) // 2)
+        (turn, *_) = attempt._winning_turns()
+        attempt._solver = solver.Solver(position.ruleset, memory_mb=8)
+        assert (attempt._try(turn, 10_000)[2] == 1) == is_finished
+        assert 0 < attempt._solver.nodes <= most
+
+
+def test_the_book_names_the_first_turns_without_a_search() -> None:
+    attempt = attempt_at(Position("gabata_i"), 18)
+    assert sorted(attempt._winning_turns()) == [2, 3, 5]
+    assert attempt._solver.nodes == 0
 
 
 # What is false or damaged is rejected.
