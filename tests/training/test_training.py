@@ -79,6 +79,7 @@ def test_mirror_games_are_games_of_position(ruleset: rulesets.Ruleset) -> None:
             assert position.legal_actions == tuple(np.flatnonzero(mask))
         actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
         seen, rewards, dones, _ = env.step(actions)
+        assert isinstance(seen, np.ndarray)
         after = replay.from_seen(seen)
         for b, position in enumerate(replay.positions):
             position.play(int(actions[b]))
@@ -108,6 +109,7 @@ def test_pool_games_are_steps_of_one_player_against_its_opponents() -> None:
         assert (env.players[20:] == seats).all()
         actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in env.action_masks()])
         seen, rewards, dones, _ = env.step(actions)
+        assert isinstance(seen, np.ndarray)
         after = replay.from_seen(seen)
         for b in range(20, 40):
             position = replay.positions[b]
@@ -178,6 +180,7 @@ def test_a_seed_repeats_the_games_and_another_does_not() -> None:
         seen = env.reset()
         for _ in range(30):
             seen, *_ = env.step(env.action_masks().argmax(axis=1))
+            assert isinstance(seen, np.ndarray)
         return seen
 
     assert (played(1) == played(1)).all()
@@ -522,6 +525,7 @@ def test_sb3_loads_the_same_file_and_plays_the_same(tmp_path: Path) -> None:
         actions, _ = model.predict(seen, deterministic=True, action_masks=env.action_masks())
         assert (actions == agent.act(env._parts[0][1].games)).all()
         seen, *_ = env.step(actions)
+        assert isinstance(seen, np.ndarray)
 
 
 def test_a_second_run_leaves_the_first_alone(tmp_path: Path) -> None:
