@@ -144,8 +144,8 @@ def test_what_was_learned_is_what_the_model_continues_with(run: Path) -> None:
     config, _ = read_config(["--resume", str(run)])
     model = command.make_model(config, command.make_env(config, RunFolder(run), 1), run / "final.zip")
     theirs = MaskablePPO.load(run / "final.zip", device="cpu")
-    assert model.num_timesteps == theirs.num_timesteps == 512
-    assert vars(model)["_n_updates"] == vars(theirs)["_n_updates"] > 0
+    assert [model.num_timesteps, theirs.num_timesteps] == [512, 512]
+    assert model._n_updates == theirs._n_updates > 0
     for name, value in theirs.policy.state_dict().items():
         assert torch.equal(model.policy.state_dict()[name], value)
     ours, saved = (each.policy.optimizer.state_dict() for each in (model, theirs))
