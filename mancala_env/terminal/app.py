@@ -129,7 +129,7 @@ class PlayApp(App[None]):
         self._go_on()
 
     def _end_without_terminal(self) -> None:
-        """End the program if the terminal is gone but SIGHUP, which says so, is ignored, as after nohup."""
+        """End the program if its terminal is gone; no signal tells it after nohup, which ignores SIGHUP."""
         if sys.__stdin__ is None or not sys.__stdin__.isatty():
             self.exit()
 
