@@ -181,13 +181,14 @@ async def test_a_match_is_played_by_keys_to_its_end():
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["space", "g"])
 async def test_between_rounds_agents_continue_after_a_pause_and_a_person_with_a_key(monkeypatch, key):
-    monkeypatch.setattr("mancala_env.terminal.app._WAIT_SECONDS", 0.2)
+    monkeypatch.setattr("mancala_env.terminal.app._WAIT_SECONDS", 2.0)  # a busy machine presses late
     app = PlayApp(InteractiveGame("leyla", "greedy", "random", rounds=2, seed=1), 0)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.stage == "round")
         await pilot.press("space")
-        await pilot.pause(0.5)
+        await pilot.pause(2.5)
         assert app.stage == "round"
+        monkeypatch.setattr("mancala_env.terminal.app._WAIT_SECONDS", 0.2)
         await pilot.press("space", "u")
         await until(pilot, lambda: app.stage == "over")
     app = PlayApp(InteractiveGame("leyla", "human", "greedy", rounds=2, seed=1), 0)

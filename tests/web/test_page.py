@@ -366,9 +366,11 @@ def test_what_two_tabs_have_learnt_is_kept(open_page: Open) -> None:
     two = one.context.new_page()
     two.goto(one.url.split("#")[0] + "#learn/layli/2")
     two.wait_for_selector("html[data-ready]")
-    for page in (one, two):
+    for number, page in enumerate((one, two), 1):
         page.get_by_role("button", name="Show me").click()
         expect(page.locator(".told")).not_to_be_empty()
+        for tab in (one, two):  # one may be in another process, which sees the storage a moment later
+            tab.wait_for_function(f"JSON.parse(localStorage['mancala.learnt'] ?? '[]').length === {number}")
     expect(reloaded(one).locator(".steps .done")).to_have_count(2)
 
 
