@@ -38,13 +38,13 @@ check: setup  ## linters and, at the same time, every test that is not slow
 	$(MAKE) --jobs 2 lint quick
 
 quick: setup  ## every test that is not slow, without the linters
-	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+	$(TEST_ENV) $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test: setup  ## linters and, at the same time, every test
 	$(MAKE) --jobs 2 lint every
 
 every: setup  ## every test, without the linters
-	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadfile
+	$(TEST_ENV) $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 bench: setup  ## measure turns, steps and frames per second and compare with other libraries
 	-$(MAKE) .venv/.bench-installed

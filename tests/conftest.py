@@ -1,5 +1,6 @@
 """Settings for all tests."""
 
+import gc
 import os
 import shutil
 import signal
@@ -17,6 +18,9 @@ os.environ["OMP_NUM_THREADS"] = "1"
 for _name in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "PYTHON_COLORS"):
     os.environ.pop(_name, None)
 
+# Half of the time of the collection would be garbage collection, which finds nothing.
+gc.disable()
+
 # Tests that read standard error expect no message about the compilation of kernels.
 os.environ["MANCALA_ENV_QUIET"] = "1"
 
@@ -32,6 +36,18 @@ with suppress(ValueError):  # another thread than the main one
         _number = getattr(signal, _name, None)  # Windows lacks SIGHUP
         if _number and signal.getsignal(_number) is signal.SIG_IGN:
             signal.signal(_number, signal.default_int_handler if _name == "SIGINT" else signal.SIG_DFL)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put files with slow tests first, so that no process waits for another one at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage again, but skip the modules and the tests, which stay."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

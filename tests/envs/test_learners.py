@@ -11,8 +11,6 @@ from stable_baselines3 import DQN
 from stable_baselines3.common.env_checker import check_env as sb3_check_env
 from stable_baselines3.common.env_util import make_vec_env
 from tianshou.env import PettingZooEnv
-from torchrl.envs.libs.pettingzoo import PettingZooWrapper
-from torchrl.envs.utils import check_env_specs
 
 from mancala_env.observations import KINDS
 
@@ -50,6 +48,9 @@ def test_an_algorithm_without_masks_learns_where_illegal_actions_lose():
 @pytest.mark.filterwarnings("ignore:PettingZoo in TorchRL is tested using version:UserWarning")
 @every_ruleset_and_kind
 def test_torchrl_check_env_specs_and_a_rollout(ruleset, kind):
+    from torchrl.envs.libs.pettingzoo import PettingZooWrapper  # takes seconds, so not in every process
+    from torchrl.envs.utils import check_env_specs
+
     env = PettingZooWrapper(aec_env(ruleset, observation=kind), use_mask=True)
     check_env_specs(env, seed=0)
     env.set_seed(0)

@@ -7,6 +7,7 @@ play, or if it gets the reward of an invalid reply.
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,8 +16,16 @@ from mancala_env.envs import text
 from mancala_env.envs.text import Task
 
 INVALID = text.INVALID_REWARD
-TASKS = [text.make_task("move", seed, split="training") for seed in range(60)]
-SOWING = [text.make_task("sow", seed, split="training") for seed in range(60)]
+
+
+@cache
+def moves() -> list[Task]:
+    return [text.make_task("move", seed, split="training") for seed in range(60)]
+
+
+@cache
+def sowing() -> list[Task]:
+    return [text.make_task("sow", seed, split="training") for seed in range(60)]
 
 
 def _mean(tasks: list[Task], reply: Callable[[Task], str]) -> float:
@@ -58,20 +67,20 @@ ALWAYS_INVALID: dict[str, Callable[[Task], str]] = {
 
 @pytest.mark.parametrize("trick", ALWAYS_INVALID)
 def test_trick_gets_the_reward_of_an_invalid_reply(trick: str) -> None:
-    assert {task.score(ALWAYS_INVALID[trick](task)).reward for task in TASKS} == {INVALID}
+    assert {task.score(ALWAYS_INVALID[trick](task)).reward for task in moves()} == {INVALID}
 
 
 @pytest.mark.parametrize("trick", ALWAYS_INVALID)
 def test_trick_does_not_pay_in_sowing(trick: str) -> None:
     if trick != "right answer, then a retraction":
-        replies = [(task, ALWAYS_INVALID[trick](task)) for task in SOWING]
+        replies = [(task, ALWAYS_INVALID[trick](task)) for task in sowing()]
         assert {task.score(reply).reward for task, reply in replies} == {INVALID}
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_the_same_hole_always_is_worse_than_random_play(number: int) -> None:
-    by_chance = np.mean([_mean(TASKS, _random_move(random.Random(seed))) for seed in range(5)])
-    assert _mean(TASKS, lambda _: f"Answer: {number}") < by_chance
+    by_chance = np.mean([_mean(moves(), _random_move(random.Random(seed))) for seed in range(5)])
+    assert _mean(moves(), lambda _: f"Answer: {number}") < by_chance
 
 
 def test_an_early_right_answer_does_not_save_a_wrong_last_one() -> None:
@@ -79,19 +88,19 @@ def test_an_early_right_answer_does_not_save_a_wrong_last_one() -> None:
         worst = min(task.values, key=lambda action: task.values[action])
         return f"Answer: {task.solution}\nOn second thoughts:\nAnswer: {worst + 1}"
 
-    worst_regrets = [max(task.values.values()) - min(task.values.values()) for task in TASKS]
-    assert [task.score(reply(task)).regret for task in TASKS] == worst_regrets
+    worst_regrets = [max(task.values.values()) - min(task.values.values()) for task in moves()]
+    assert [task.score(reply(task)).regret for task in moves()] == worst_regrets
 
 
 def test_the_most_common_answer_to_sowing_is_rarely_right() -> None:
-    answers = [task.solution for task in SOWING]
+    answers = [task.solution for task in sowing()]
     common = max(set(answers), key=answers.count)
-    assert _mean(SOWING, lambda _: f"Answer: {common}") <= -0.9
+    assert _mean(sowing(), lambda _: f"Answer: {common}") <= -0.9
 
 
 def test_all_answers_to_sowing_at_once_are_invalid() -> None:
-    several = "Answer: " + ", ".join(task.solution for task in SOWING[:5])
-    assert _mean(SOWING, lambda _: several) == INVALID
+    several = "Answer: " + ", ".join(task.solution for task in sowing()[:5])
+    assert _mean(sowing(), lambda _: several) == INVALID
 
 
 def test_an_answer_beside_the_right_one_gets_nothing() -> None:
@@ -99,17 +108,17 @@ def test_an_answer_beside_the_right_one_gets_nothing() -> None:
         end, laps, captured = task.solution.split()
         return f"Answer: {end} {laps} {int(captured) + 1}"
 
-    assert _mean(SOWING, reply) == INVALID
+    assert _mean(sowing(), reply) == INVALID
 
 
 def test_an_invalid_reply_is_never_better_than_a_legal_move() -> None:
-    for task in TASKS:
+    for task in moves():
         rewards = [task.score(f"Answer: {action + 1}").reward for action in task.values]
         assert all(reward is not None and reward > INVALID for reward in rewards)
 
 
 def test_the_prompt_does_not_contain_the_solution() -> None:
-    for task in TASKS + SOWING:
+    for task in moves() + sowing():
         other = Task(task.kind, task.position, task.question, "?", {})
         assert other.prompt == task.prompt
 
@@ -136,7 +145,7 @@ def test_a_lead_in_a_round_that_is_not_over_does_not_count() -> None:
 
 
 def test_an_unsolved_position_gives_no_reward_for_a_move() -> None:
-    score = replace(TASKS[0], values={}).score(f"Answer: {TASKS[0].solution}")
+    score = replace(moves()[0], values={}).score(f"Answer: {moves()[0].solution}")
     assert (score.reward, score.regret) == (None, None)
 
 
@@ -148,7 +157,7 @@ def test_forfeit_in_self_play_goes_to_the_player_who_answered() -> None:
 
 
 def test_a_long_reply_is_read_quickly_and_its_last_answer_counts() -> None:
-    task = TASKS[0]
+    task = moves()[0]
     long = "Answer: " * 100_000 + "\n" + "{" * 100_000 + f"\nAnswer: {task.solution}"
     assert task.score(long).reward == 0.0
 
@@ -156,6 +165,6 @@ def test_a_long_reply_is_read_quickly_and_its_last_answer_counts() -> None:
 @pytest.mark.parametrize("fill", [" ", "{", "{ ", "\n", "*", "."])
 def test_a_long_last_answer_is_read_quickly(fill: str) -> None:
     """Reading one of these in cubic time would take years."""
-    for task in (TASKS[0], SOWING[0]):
+    for task in (moves()[0], sowing()[0]):
         assert task.score(f"Answer: *{fill * 40_000}x").reward == INVALID
         assert task.score(f"Answer: {task.solution}{fill * 40_000}x").reward == 0.0
