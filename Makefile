@@ -7,7 +7,7 @@ INSTALL := $(PIP) install -c constraints.txt
 TEST_ENV ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check quick test every bench pages soak notebooks docs site wasm proofs lint format dist matrix clean
+.PHONY: help setup run check quick test every kernels bench pages soak notebooks docs site wasm proofs lint format dist matrix clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -34,17 +34,23 @@ setup: .venv/.installed  ## make .venv and install everything into it
 run: .venv/.run-installed  ## train a small self-play agent, evaluate it, show the result (about two minutes)
 	$(BIN)/python training/train.py --config configs/run.yaml
 
+# Three processes on two cores: tests wait for browsers and servers a quarter of the time.
+PYTEST := $(TEST_ENV) $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+
 check: setup  ## linters and, at the same time, every test that is not slow
 	$(MAKE) --jobs 2 lint quick
 
-quick: setup  ## every test that is not slow, without the linters
-	$(TEST_ENV) $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not slow"
+quick: kernels  ## every test that is not slow, without the linters
+	$(PYTEST) -m "not slow"
 
 test: setup  ## linters and, at the same time, every test
 	$(MAKE) --jobs 2 lint every
 
-every: setup  ## every test, without the linters
-	$(TEST_ENV) $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+every: kernels  ## every test, without the linters
+	$(PYTEST)
+
+kernels: setup  ## compile the kernels once; otherwise each process of the tests compiles them
+	$(TEST_ENV) $(BIN)/mancala warmup
 
 bench: setup  ## measure turns, steps and frames per second and compare with other libraries
 	-$(MAKE) .venv/.bench-installed
