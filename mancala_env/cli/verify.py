@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mancala_env._util.command_line import Parser
+from mancala_env._util.command_line import BAD_INPUT, Parser
 from mancala_env.cli.options import add_outputs
 from mancala_env.cli.tables import print_json
 from mancala_env.engine.state import PLAYERS
@@ -11,8 +11,11 @@ from mancala_env.solver.certificate import InvalidProof, Proof, verify
 
 DESCRIPTION = (
     "Check proof files of exact values, one line for each. docs/reference/proofs.md has the format. The exit "
-    "status is 1 if a file is invalid."
+    "status is 1 if a file is invalid, and 2 if one cannot be read."
 )
+
+# By whether a file is valid; None if it cannot be read.
+_STATUS = {True: 0, False: 1, None: BAD_INPUT}
 
 
 def add_arguments(parser: Parser) -> None:
@@ -31,7 +34,7 @@ def run(options: Any) -> int:
             print(_line(results[-1]), flush=True)
     if options.json:
         print_json(results)
-    return 0 if all(result["is_valid"] for result in results) else 1
+    return max(_STATUS[result["is_valid"]] for result in results)
 
 
 def _result(file: str, memory_mb: float) -> dict[str, Any]:
@@ -41,6 +44,8 @@ def _result(file: str, memory_mb: float) -> dict[str, Any]:
         found = verify(proof, memory_mb=memory_mb)
     except InvalidProof as error:
         return {"file": file, "is_valid": False, "reason": str(error)}
+    except OSError as error:
+        return {"file": file, "is_valid": None, "reason": error.strerror or str(error)}
     lower, upper = found.bounds
     bounds = {"value": lower if lower == upper else None, "lower": lower, "upper": upper}
     return {
@@ -58,7 +63,8 @@ def _result(file: str, memory_mb: float) -> dict[str, Any]:
 def _line(result: dict[str, Any]) -> str:
     file = printable(result["file"])
     if not result["is_valid"]:
-        return f"INVALID {file}: {printable(result['reason'])}"
+        word = "UNREADABLE" if result["is_valid"] is None else "INVALID"
+        return f"{word} {file}: {printable(result['reason'])}"
     counts = " and ".join(f"{player} gets at least {count}" for player, count in result["claims"].items())
     exact = result["value"] is not None
     value = f"value {result['value']:+d}" if exact else f"value {result['lower']:+d} to {result['upper']:+d}"

@@ -250,6 +250,12 @@ def _entrants(
             f"there is nothing to measure for {given[0]}: name a second agent, or switch the ladder or the "
             "regret on"
         )
+    for name in ("results", "records"):
+        if (file := getattr(options, name)) is not None and len(given) < 2 and not options.ladder:
+            raise InvalidMatch(
+                f"{name}={str(file)!r} would stay empty without games: name a second agent, or switch the "
+                "ladder on"
+            )
     entrants = [entrant(spec, ruleset, options.num_threads) for spec in given]
     check_distinct(entrants)
     return entrants

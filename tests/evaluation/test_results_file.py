@@ -18,7 +18,7 @@ from soak_losses import TIRED
 from mancala_env import Position, Ruleset, cli, rulesets
 from mancala_env.agents import Agent
 from mancala_env.errors import MancalaError
-from mancala_env.evaluation import Evaluation, InvalidResults, evaluate, ladder, round_robin
+from mancala_env.evaluation import Evaluation, InvalidMatch, InvalidResults, evaluate, ladder, round_robin
 from mancala_env.evaluation.ladder import Ladder
 from mancala_env.evaluation.ratings import PairCounts
 from mancala_env.evaluation.round_robin import PAIRS_PER_CHUNK, MatchKey, ResultsFile
@@ -385,3 +385,12 @@ def test_a_ladder_that_was_interrupted_resumes(tmp_path, monkeypatch) -> None:
     straight = make_ladders.play_ladder(mine, games=80)
     assert resumed.matches == straight.matches
     assert resumed.opening_set == straight.opening_set == "evaluation"
+
+
+@pytest.mark.parametrize("name", ["results", "records"])
+def test_a_file_that_would_stay_empty_is_refused(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "games.jsonl"
+    options: dict[str, Any] = {name: file}
+    with raises(InvalidMatch, name, file):
+        evaluate("greedy", RULESET, ladder=False, **options)
+    assert not file.exists()
