@@ -55,7 +55,7 @@ def test_the_first_load_is_small() -> None:
 
 @pytest.mark.slow
 def test_the_first_board_in_a_browser_needs_little(open_page: Open) -> None:
-    page = open_page()
+    page = open_page(is_new=True)
     page.wait_for_selector(".holes button.legal")
     sizes = page.evaluate(
         "performance.getEntriesByType('resource').map((file) => [file.encodedBodySize, file.decodedBodySize])"
