@@ -83,8 +83,8 @@ def open_page(chromium: "Browser", site: Site, tabs: _Tabs) -> Iterator[Open]:
     """Open the page: open_page("#study", width=360, kept={...}). An error in the page fails the test.
 
     With is_new=True, the page is in a new browser context, where it can install its service worker. Other
-    pages are in a tab that earlier tests of the module used, or that `tab` names. In either case its storage is
-    empty except for `kept`. `at` is the address of another server.
+    pages are in a tab that earlier tests of the module used, or that `tab` names. In either case the storage
+    has nothing but `kept`. `at` is the address of another server.
     """
     from playwright.sync_api import expect
 

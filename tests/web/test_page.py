@@ -339,7 +339,9 @@ def test_a_reload_loses_nothing_where_there_is_no_room(open_page: Open) -> None:
 
 @pytest.mark.slow
 def test_a_reload_loses_nothing_where_a_browser_keeps_nothing(open_page: Open) -> None:
-    page = open_page(is_new=True, reduced_motion="reduce")  # the speed of seeds is a setting, which is not kept either
+    page = open_page(
+        is_new=True, reduced_motion="reduce"
+    )  # the speed of seeds is a setting, which is not kept either
     page.context.add_init_script(
         "for (const name of ['localStorage', 'sessionStorage', 'caches']) Object.defineProperty(window, name,"
         " { get() { throw new DOMException('blocked', 'SecurityError') } })"
@@ -638,7 +640,9 @@ def test_a_position_is_set_up_by_hand(open_page: Open) -> None:
 
 @pytest.mark.slow
 def test_a_position_is_set_up_by_pressing_holes(open_page: Open) -> None:
-    page = open_page(f"#study/{LATE.replace(' ', '+')}", width=360, height=640, has_touch=True, is_mobile=True)
+    page = open_page(
+        f"#study/{LATE.replace(' ', '+')}", width=360, height=640, has_touch=True, is_mobile=True
+    )
     page.get_by_text("Set up a position").click()
     hole = page.locator(".panel .board [data-hole='1']")
     page.get_by_role("button", name="Take a seed").tap()
