@@ -118,6 +118,7 @@ def test_the_page_answers_what_the_server_fails_at(open_page: Open, monkeypatch:
     news = page.locator(".notice.news")
     expect(news).to_contain_text("internal error of the server")
     page.get_by_role("link", name="Play").click()
+    page.wait_for_selector(".view.play")
     open_form(page)
     page.get_by_label("Opponent").select_option("served:small.zip")
     page.get_by_role("button", name="Start").click()
