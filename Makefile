@@ -78,8 +78,9 @@ site: docs  ## build the documentation and the browser page into docs/_build/htm
 wasm: setup  ## build mancala.wasm from the kernels; needs lld (apt-get) or ziglang (pip)
 	$(BIN)/python -m tools.build_wasm.build
 
-proofs: setup  ## check the proofs and fair openings with all checkers; needs a C compiler
+proofs: setup  ## check proofs, fair openings and puzzles with all checkers; needs a C compiler
 	$(BIN)/python -m tools.make_proofs
+	$(BIN)/python -m tools.make_puzzles --check
 	$(BIN)/python -m tools.make_fair_openings --check
 
 lint: setup  ## ruff, pyright, import-linter, codespell (spelling), zizmor (workflows)

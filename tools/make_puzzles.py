@@ -21,6 +21,7 @@ from mancala_env import agents
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.package_data import rulesets_with
 from mancala_env.agents.searchers import MinimaxAgent
+from mancala_env.errors import MancalaError
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.exact import ILLEGAL, Solver
@@ -216,6 +217,26 @@ def grade_again(ruleset: Ruleset) -> list[Puzzle]:
     return chosen(graded(ruleset, given), len(given))
 
 
+def differing(
+    ruleset: Ruleset, puzzles: Sequence[Puzzle], most_nodes: int | None = None
+) -> tuple[list[Puzzle], int]:
+    """Return the puzzles whose values differ from the solver's, and the number of solved puzzles.
+
+    The solver skips puzzles that take more than `most_nodes` nodes.
+    """
+    solver, wrong, num_solved = Solver(ruleset, memory_mb=128), [], 0
+    for puzzle in puzzles:
+        position = Position.from_text(f"{ruleset.name} {puzzle.position}")
+        if most_nodes is None:
+            values = solver.action_values(position)
+        else:
+            values = solver.action_values_within(position, most_nodes)
+        num_solved += values is not None
+        if values is not None and [values[action] for action in sorted(values)] != puzzle.values:
+            wrong.append(puzzle)
+    return wrong, num_solved
+
+
 def chosen(rows: Sequence[Puzzle], per_grade: int) -> list[Puzzle]:
     """Return at most `per_grade` puzzles of each grade; more if they are fewer than LEAST_PUZZLES in all."""
     by_grade = [[row for row in rows if row.grade == grade] for grade in range(1, GRADES + 1)]
@@ -248,9 +269,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("rulesets", nargs="*", help="names of rulesets; by default all with solved positions")
     parser.add_argument("--per_grade", type=int, default=80, help="most puzzles of each grade (80)")
     parser.add_argument("--grade", action="store_true", help="only grade the bundled puzzles again")
+    parser.add_argument("--check", action="store_true", help="only compare the values with the solver's")
     options = parser.parse_args(arguments)
     FOLDER.mkdir(exist_ok=True)
     for ruleset in [lookup(name) for name in options.rulesets or rulesets_with("positions")]:
+        if options.check:
+            wrong, num_solved = differing(ruleset, read(ruleset))
+            if wrong:
+                raise MancalaError(f"{ruleset.name}: the solver finds other values: {wrong[0]}")
+            print(f"{ruleset.name}: the values of {num_solved} puzzles are exact", flush=True)
+            continue
         puzzles = grade_again(ruleset) if options.grade else make(ruleset, options.per_grade)
         file_of(ruleset).write_text(text_of(ruleset, puzzles), encoding="utf-8")
         per_grade = np.bincount([puzzle.grade for puzzle in puzzles], minlength=GRADES + 1)[1:]

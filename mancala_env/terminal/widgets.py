@@ -132,8 +132,8 @@ def _with_inked_spaces(row: list[Cell]) -> Iterator[Cell]:
     before = None
     for cell in row:
         is_plain = cell.letter == " " and not (cell.reverse or cell.underline)
-        if is_plain and before is not None and before.ground == cell.ground and not before.reverse:
-            cell = cell._replace(ink=before.ink, bold=before.bold) if not before.underline else cell
+        if is_plain and before and before.ground == cell.ground and not (before.reverse or before.underline):
+            cell = before if before.letter == " " else Cell(" ", before.ink, before.ground, before.bold)
         before = cell
         yield cell
 

@@ -213,8 +213,11 @@ def test_node_replays_what_the_native_engine_did(said):
 @needs_linker
 def test_a_new_build_is_the_same_file(said, tmp_path):
     made = build.compile_and_link()
+    is_same = hashlib.sha256(made).hexdigest() == DESCRIPTION["wasm"]
     if build.tools() == DESCRIPTION["made_by"]:
-        assert hashlib.sha256(made).hexdigest() == DESCRIPTION["wasm"], MAKE
+        assert is_same, MAKE
+    if is_same:  # node replays this file in the test above
+        return
     (tmp_path / build.WASM).write_bytes(made)
     shutil.copy(build.WEB / build.DESCRIPTION, tmp_path)
     check(in_node(tmp_path, said))

@@ -35,7 +35,7 @@ const seeds = () => board.numbers.children.map((number) => Number(number.textCon
 const seedsOf = ({ seeds: lying, stores }) => [...lying, ...stores];
 
 test("a film runs to its end, and pauses, jumps and stops", async () => {
-  const shown = [], made = [0, 1, 2, 3].map((start) => ({ start, seconds: 1 }));
+  const shown = [], made = [0, 1, 2, 3].map((start) => ({ start, seconds: 0.01 }));
   const film = (start) => new Film(made, [0.001, 10], (step, seconds, isJump) => shown.push([step.start, seconds > 0, isJump]), start);
   await film().run(true);
   assert.deepEqual(shown.splice(0), [[0, true, false], [1, true, false], [2, true, false], [3, true, false]]);

@@ -1,5 +1,6 @@
 """The size of the page's first load, and compression by `mancala serve`."""
 
+import functools
 import gzip
 import os
 import re
@@ -28,15 +29,20 @@ def site(server: str) -> SimpleNamespace:
     return SimpleNamespace(address=server)
 
 
+@functools.cache
+def client() -> httpx.Client:
+    """Return a client that keeps no connection; a new client reads all certificates of the system."""
+    return httpx.Client(limits=httpx.Limits(max_keepalive_connections=0))
+
+
 def ask(address: str, encoding: str | None, **headers: str) -> tuple[httpx.Response, bytes]:
     """Return an answer and the bytes that were sent."""
     request = httpx.Request("GET", address, headers=headers)
     if encoding is not None:
         request.headers["Accept-Encoding"] = encoding
-    with httpx.Client() as client:
-        answer = client.send(request, stream=True)
-        content = b"".join(answer.iter_raw())
-        answer.close()
+    answer = client().send(request, stream=True)
+    content = b"".join(answer.iter_raw())
+    answer.close()
     return answer, content
 
 
@@ -55,7 +61,7 @@ def test_the_first_load_is_small() -> None:
 
 @pytest.mark.slow
 def test_the_first_board_in_a_browser_needs_little(open_page: Open) -> None:
-    page = open_page()
+    page = open_page(is_new=True)
     page.wait_for_selector(".holes button.legal")
     sizes = page.evaluate(
         "performance.getEntriesByType('resource').map((file) => [file.encodedBodySize, file.decodedBodySize])"
@@ -126,8 +132,7 @@ def test_a_part_of_a_file_is_sent_as_it_is(server: str) -> None:
 
 
 def test_headers_are_those_of_the_content(server: str) -> None:
-    with httpx.Client() as client:
-        head = client.head(server + "mancala.wasm", headers={"Accept-Encoding": "gzip"})
+    head = client().head(server + "mancala.wasm", headers={"Accept-Encoding": "gzip"})
     answer, sent = ask(server + "mancala.wasm", "gzip")
     assert head.headers["Content-Length"] == answer.headers["Content-Length"] == str(len(sent))
 

@@ -138,7 +138,7 @@ def test_a_copied_link_shows_the_game_to_somebody_else(open_page: Open, site: Si
     expect(page.locator(".toasts .news")).to_have_text("The link is copied.")
     link = page.evaluate("navigator.clipboard.readText()")
     assert link.startswith(site.address + "#study/")
-    other = open_page(link[len(site.address) :])
+    other = open_page(link[len(site.address) :], tab=page)
     assert other.locator(".study .turns li").count() == 1
     other.get_by_role("textbox", name="The position as text").fill("x" * 10_000)
     other.get_by_role("button", name="Show", exact=True).click()
@@ -339,7 +339,9 @@ def test_a_reload_loses_nothing_where_there_is_no_room(open_page: Open) -> None:
 
 @pytest.mark.slow
 def test_a_reload_loses_nothing_where_a_browser_keeps_nothing(open_page: Open) -> None:
-    page = open_page(reduced_motion="reduce")  # the speed of seeds is a setting, which is not kept either
+    page = open_page(
+        is_new=True, reduced_motion="reduce"
+    )  # the speed of seeds is a setting, which is not kept either
     page.context.add_init_script(
         "for (const name of ['localStorage', 'sessionStorage', 'caches']) Object.defineProperty(window, name,"
         " { get() { throw new DOMException('blocked', 'SecurityError') } })"
@@ -428,9 +430,9 @@ def test_custom_rules_are_played_and_linked(open_page: Open, site: Site) -> None
     wait_for_you(page)
     link = page.evaluate("location.hash")
     assert "row_width=3" in link
-    other = open_page(link.replace("#play", "#study"))
+    other = open_page(link.replace("#play", "#study"), tab=page)
     expect(other.locator(".holes button")).to_have_count(6)
-    wrong = open_page("#play/custom+1,1/1,1+0-0+S;row_width=99")
+    wrong = open_page("#play/custom+1,1/1,1+0-0+S;row_width=99", tab=page)
     expect(wrong.get_by_role("alert").first).to_contain_text("row_width must be 2 to 12, not 99")
 
 
@@ -499,7 +501,7 @@ def test_a_bad_position_text_is_refused_in_words(open_page: Open) -> None:
     text.press("Enter")
     assert text_of(page) == later
     expect(page.locator(".notice").first).to_be_hidden()
-    bad = open_page("#study/%E0%A4%A/&<script>")
+    bad = open_page("#study/%E0%A4%A/&<script>", tab=page)
     expect(bad.get_by_role("alert").first).to_contain_text("The address does not hold a valid position")
 
 
@@ -545,8 +547,9 @@ def test_the_opening_book_grades_a_loaded_game(open_page: Open) -> None:
 
 @pytest.mark.slow
 def test_values_are_final_leads_in_every_view(open_page: Open) -> None:
+    page = None
     for view in ("play", "study"):
-        page = open_page(f"#{view}/{LATE.replace(' ', '+')}")
+        page = open_page(f"#{view}/{LATE.replace(' ', '+')}", tab=page)
         if view == "play":
             page.keyboard.press("v")
         else:
@@ -637,7 +640,9 @@ def test_a_position_is_set_up_by_hand(open_page: Open) -> None:
 
 @pytest.mark.slow
 def test_a_position_is_set_up_by_pressing_holes(open_page: Open) -> None:
-    page = open_page(f"#study/{LATE.replace(' ', '+')}", width=360, height=640, has_touch=True)
+    page = open_page(
+        f"#study/{LATE.replace(' ', '+')}", width=360, height=640, has_touch=True, is_mobile=True
+    )
     page.get_by_text("Set up a position").click()
     hole = page.locator(".panel .board [data-hole='1']")
     page.get_by_role("button", name="Take a seed").tap()
@@ -826,16 +831,17 @@ def test_it_fits_on_a_phone(open_page: Open, view: str) -> None:
 @pytest.mark.parametrize(("width", "height"), [(844, 390), (640, 360)])
 @pytest.mark.slow
 def test_everything_that_a_turn_needs_fits_sideways(open_page: Open, width: int, height: int) -> None:
+    page = None
     for start in ("layli_goobalay", "layli_goobalay_long"):
         address = f"#play/{Position(start).to_text()}".replace(" ", "+")
-        page = open_page(address, width=width, height=height)
+        page = open_page(address, tab=page, width=width, height=height)
         for part in (".board", ".status", ".actions", "[data-name=score]", "[data-name=caption]"):
             expect(page.locator(part).first).to_be_in_viewport(ratio=1)
         assert box_of(page.locator(".board"))["width"] > width / 2
         page.goto(page.url.replace("#play", "#study"))
         for part in (".board", ".actions", "[data-name=score]"):
             expect(page.locator(part).first).to_be_in_viewport(ratio=1)
-    page = open_page("#learn/layli/4", width=width, height=height)
+    page = open_page("#learn/layli/4", tab=page, width=width, height=height)
     for part in (".board", ".task", "[data-does=show_me]"):
         expect(page.locator(part)).to_be_in_viewport(ratio=1)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -843,8 +849,9 @@ def test_everything_that_a_turn_needs_fits_sideways(open_page: Open, width: int,
 
 @pytest.mark.slow
 def test_learn_shows_the_task_and_the_board_first_on_a_phone(open_page: Open) -> None:
+    page = None
     for width, height in ((390, 844), (360, 640)):
-        page = open_page("#learn/layli/4", width=width, height=height)
+        page = open_page("#learn/layli/4", tab=page, width=width, height=height)
         for part in (".task", ".board", "[data-does=show_me]"):
             expect(page.locator(part)).to_be_in_viewport(ratio=1)
         task, board = (box_of(page.locator(part)) for part in (".task", ".board"))
@@ -852,13 +859,13 @@ def test_learn_shows_the_task_and_the_board_first_on_a_phone(open_page: Open) ->
 
 
 @pytest.mark.slow
-def test_it_works_offline_once_loaded(open_page: Open, site: Site) -> None:
-    page = open_page()
+def test_it_works_offline_once_loaded(open_page: Open, own_site: Site) -> None:
+    page = open_page(is_new=True, at=own_site.address)
     page.evaluate("navigator.serviceWorker.ready.then(() => true)")
     page.reload()
     page.wait_for_selector("html[data-ready]")
     page.wait_for_function("() => caches.open('mancala').then(c => c.keys()).then(keys => keys.length > 30)")
-    site.stop()
+    own_site.stop()
     page.reload()
     page.wait_for_selector("html[data-ready]")
     page.keyboard.press("1")

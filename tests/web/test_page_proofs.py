@@ -1,6 +1,7 @@
 """The page's check of proof files agrees with proofs/check.py and with `mancala verify`."""
 
 import base64
+import functools
 import json
 import random
 import re
@@ -24,10 +25,25 @@ from proof_checks import (
     set_position,
 )
 
+from mancala_env import Position
 from mancala_env.solver.certificate import Proof, verify
+from mancala_env.solver.certificate_search import ProofPlan, prove
 from tools.make_page_files import MOST_PROOF_BYTES
 
 LIST = json.loads((FOLDER / "proofs" / "list.json").read_text(encoding="utf-8"))
+
+
+LATE = (
+    "layli_goobalay 2,0,0,1,0,3/1,3,0,0,5,1 16-16 S",
+    "leyla 0,0,3,0,6n,1/0,4n,0,2,5,1 13-13 S",
+    "gabata_i 1,5,0,2,8n,0/0,3s,2,1,0,2 9-15 S",
+)
+
+
+@functools.cache
+def late_proof(text: str) -> bytes:
+    """Return a proof of a late position, which takes check.py a few milliseconds."""
+    return prove(Position.from_text(text), ProofPlan(leaf=2), memory_mb=16).to_bytes()
 
 
 def by_the_page(contents: Sequence[bytes]) -> list[dict[str, Any]]:
@@ -87,21 +103,26 @@ def test_the_page_has_the_small_proofs() -> None:
 
 @pytest.mark.slow
 def test_a_hundred_damaged_proofs_are_refused_as_by_python() -> None:
-    draw, content = random.Random(2), SMALL.read_bytes()
-    valid = python_verdict(content).partition("\n")[0]
-    verdicts = check_agreement([damaged(content, draw) for _ in range(100)])
-    assert set(verdicts) <= {"", valid}  # an accepted one is another proof of the same claims
-    assert verdicts.count("") > 50
+    """Proofs of late positions of three rulesets, and a few damaged copies of a larger proof."""
+    for content, count in ((SMALL.read_bytes(), 10), *((late_proof(text), 30) for text in LATE)):
+        draw = random.Random(2)
+        valid = python_verdict(content).partition("\n")[0]
+        assert valid
+        verdicts = check_agreement([damaged(content, draw) for _ in range(count)])
+        assert set(verdicts) <= {"", valid}  # an accepted one is another proof of the same claims
+        assert verdicts.count("") > count / 2
 
 
 @pytest.mark.slow
 def test_damaged_bytes_are_refused_as_by_python() -> None:
-    content, draw, changed = SMALL.read_bytes(), random.Random(3), []
-    for place in range(content.index(b"\n\n") + 2):
-        byte = draw.choice(b"\x00\t\n -/09az\r\x80\xff")
-        kept = content[place + 1 :], content[place:], content[place + 1 :]
-        kind = draw.randrange(3)
-        changed.append(content[:place] + (b"" if kind == 0 else bytes([byte])) + kept[kind])
+    """Damage each byte of the head of a small proof, and every fourth one of a larger proof."""
+    draw, changed = random.Random(3), []
+    for content, step in ((SMALL.read_bytes(), 4), (late_proof(LATE[1]), 1)):
+        for place in range(0, content.index(b"\n\n") + 2, step):
+            byte = draw.choice(b"\x00\t\n -/09az\r\x80\xff")
+            kept = content[place + 1 :], content[place:], content[place + 1 :]
+            kind = draw.randrange(3)
+            changed.append(content[:place] + (b"" if kind == 0 else bytes([byte])) + kept[kind])
     check_agreement(changed)
 
 

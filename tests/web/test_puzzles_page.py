@@ -81,7 +81,7 @@ def test_puzzles_are_solved_by_keyboard_alone(open_page: Open) -> None:
 def test_the_puzzle_of_a_day_is_the_same_for_everybody(open_page: Open) -> None:
     urls = []
     for _ in range(2):
-        page = open_page()
+        page = open_page(is_new=True)
         page.clock.set_fixed_time(datetime(2026, 11, 26, 12))
         page.get_by_role("link", name="Puzzles").click()
         expect(page.locator(".puzzles h2")).to_contain_text("Puzzle of today")
@@ -93,8 +93,8 @@ def test_the_puzzle_of_a_day_is_the_same_for_everybody(open_page: Open) -> None:
 
 
 @pytest.mark.slow
-def test_puzzles_work_offline_once_loaded(open_page: Open, site: Site) -> None:
-    page = open_page()
+def test_puzzles_work_offline_once_loaded(open_page: Open, own_site: Site) -> None:
+    page = open_page(is_new=True, at=own_site.address)
     page.evaluate("navigator.serviceWorker.ready.then(() => true)")
     page.reload()
     page.wait_for_selector("html[data-ready]")
@@ -103,7 +103,7 @@ def test_puzzles_work_offline_once_loaded(open_page: Open, site: Site) -> None:
     for files, most in (("puzzles.leyla.json", 0), (".", 30)):
         kept = f"c.keys().then(keys => keys.filter(key => /{files}/.test(key.url)).length > {most})"
         page.wait_for_function(f"() => caches.open('mancala').then(c => {kept})")
-    site.stop()
+    own_site.stop()
     page.reload()
     page.wait_for_selector("html[data-ready]")
     expect(page.locator(".puzzles h2")).to_contain_text("1 of")

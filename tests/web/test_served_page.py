@@ -69,7 +69,7 @@ def test_a_cancelled_analysis_leaves_the_next_one_exact(open_page: Open) -> None
 def test_the_page_continues_by_itself_when_the_server_is_gone(
     open_page: Open, site: _At, tmp_path: Path
 ) -> None:
-    page = open_page()
+    page = open_page(is_new=True)
     page.evaluate("navigator.serviceWorker.ready.then(() => true)")  # it has stored the page
     open_form(page)
     page.get_by_label("Opponent").select_option("served:small.zip")
@@ -118,6 +118,7 @@ def test_the_page_answers_what_the_server_fails_at(open_page: Open, monkeypatch:
     news = page.locator(".notice.news")
     expect(news).to_contain_text("internal error of the server")
     page.get_by_role("link", name="Play").click()
+    page.wait_for_selector(".view.play")
     open_form(page)
     page.get_by_label("Opponent").select_option("served:small.zip")
     page.get_by_role("button", name="Start").click()
@@ -130,7 +131,7 @@ def test_the_page_answers_what_the_server_fails_at(open_page: Open, monkeypatch:
 def test_a_server_killed_and_started_again_continues_with_the_game(
     open_page: Open, site: _At, tmp_path: Path
 ) -> None:
-    page = open_page()
+    page = open_page(is_new=True)
     open_form(page)
     page.get_by_label("Opponent").select_option("served:small.zip")
     page.get_by_role("button", name="Start").click()
