@@ -8,6 +8,7 @@ Sections are those of docs/reference/rules.md. A board is a number: byte h has t
 
 import re
 import sys
+from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -35,6 +36,27 @@ def board_of(seeds):
     return sum(number << 8 * hole for hole, number in enumerate(seeds))
 
 
+def num_seeds(board):
+    """Return the sum of a board's bytes, which is at most 255. It equals the board modulo 255, as 256 is 1."""
+    return board and (board % 255 or 255)
+
+
+@lru_cache(maxsize=1)
+def laps_of(size):
+    """Return what a lap adds to the board, and its last hole, for each first hole and number of seeds."""
+    laps = [[(0, hole)] for hole in range(size)]
+    for hole, each in enumerate(laps):
+        for hand in range(1, 256):
+            last = (hole + hand) % size
+            each.append((each[-1][0] + (1 << 8 * last) - (1 << 8 * hole), last))
+    return laps
+
+
+@lru_cache(maxsize=4096)
+def holes_of(bits):
+    return [hole for hole in range(bits.bit_length()) if bits >> hole & 1]
+
+
 class Walk:
     # The rules, accounts and walk of one claim. A position is (key, got, whether the round is over), a key is
     # (free, levels, south, north, mover, stall): boards of free holes and of levels, bits of owned holes.
@@ -47,19 +69,12 @@ class Walk:
         self.full, self.rows = board_of([self.seeds_per_hole] * self.size), (row, row << 8 * self.row_width)
         fours = {"opponent": (~0 << self.row_width, ~(~0 << self.row_width)), "either": (~0, ~0)}
         self.fours = (0, 0) if self.landing == "uur" else fours[self.owns_on]  # where a fourth seed owns
-        self.laps = [[(0, hole)] for hole in range(self.size)]  # added to the board, and the last hole
-        for hole, laps in enumerate(self.laps):
-            for hand in range(1, 256):
-                last = (hole + hand) % self.size
-                laps.append((laps[-1][0] + (1 << 8 * last) - (1 << 8 * hole), last))
-
-    def num_seeds(self, board):
-        return sum(board.to_bytes(self.size, "little"))
+        self.laps = laps_of(self.size)
 
     def legal(self, key):
         """List the holes that the mover may sow, in hole order (section 3; section 7 for the forced turn)."""
         free, _, south, north, mover, _ = key
-        if (self.opening, free, south | north, mover) == ("rightmost", self.full, 0, 0):
+        if self.opening == "rightmost" and (free, south | north, mover) == (self.full, 0, 0):
             return [0 if self.direction == "clockwise" else self.row_width - 1]
         first = self.row_width * mover
         return [h for h in range(first, first + self.row_width) if free >> 8 * h & 255]
@@ -69,9 +84,9 @@ class Walk:
         free, levels, south, north, mover, stall = key
         owned, fours, is_prover, made = south | north, self.fours[mover], mover == self.prover, ()
         board = free  # its owned holes are empty before the turn, so they collect what falls into them
-        hand = board >> 8 * hole & 255
+        hand, laps = board >> 8 * hole & 255, self.laps
         for _ in range(1000):
-            added, hole = self.laps[hole][hand]
+            added, hole = laps[hole][hand]
             board += added
             hand = board >> 8 * hole & 255
             if hand == 1 or owned >> hole & 1 or (hand == 4 and fours >> hole & 1):
@@ -93,8 +108,9 @@ class Walk:
                 got += facing + self.captures_last if is_prover else 0
         for h in made:
             south, north, owned = south | (1 - mover) << h, north | mover << h, owned | 1 << h
-        for h, fell in enumerate(board.to_bytes(self.size, "little") if owned else ()):
-            if fell and owned >> h & 1:
+        for h in holes_of(owned):
+            fell = board >> 8 * h & 255
+            if fell:
                 board -= fell << 8 * h
                 levels = self.changed(levels, h, fell)
                 got += fell if (north if self.prover else south) >> h & 1 else 0
@@ -104,7 +120,7 @@ class Walk:
             if is_prover:
                 change, gain = (-1, 2) if level else (stays and self.cap >= self.total, not stays)
             levels, got = self.changed(levels, hole, change), got + gain
-        stall = stall + 1 if self.num_seeds(board) == self.num_seeds(free) else 0
+        stall = stall + 1 if num_seeds(board) == num_seeds(free) else 0
         mover, is_over = self.hand_over(board, mover, stall)
         return (board, levels, south, north, mover, stall), got, is_over
 
@@ -115,9 +131,12 @@ class Walk:
 
     def hand_over(self, board, mover, stall):
         """Return who moves next, and whether the round is over (section 4)."""
-        can_sow = [board & row != 0 for row in self.rows]
-        runs = {"mover_stuck": can_sow[1 - mover], "either_stuck": all(can_sow), "both_stuck": any(can_sow)}
-        return (1 - mover if can_sow[1 - mover] else mover), not runs[self.round_end] or stall == 50
+        can_sow, can_follow = board & self.rows[mover] != 0, board & self.rows[1 - mover] != 0
+        if self.round_end == "mover_stuck":
+            runs = can_follow
+        else:
+            runs = can_sow and can_follow if self.round_end == "either_stuck" else can_sow or can_follow
+        return 1 - mover if can_follow else mover, not runs or stall == 50
 
     def first_position(self):
         south, north = (sum(1 << h for h, mark in enumerate(self.owners) if mark == each) for each in "SN")
@@ -134,8 +153,8 @@ class Walk:
     def look_up(self, key, got, is_over):
         """Return whether a position holds, or None if that is not known."""
         if is_over:
-            return got + self.num_seeds(key[0] & self.rows[self.prover]) >= self.need
-        left, n, ransoms = self.num_seeds(key[0]), self.need - got, self.landing != "uur"
+            return got + num_seeds(key[0] & self.rows[self.prover]) >= self.need
+        left, n, ransoms = num_seeds(key[0]), self.need - got, self.landing != "uur"
         can_win = 2 * left if ransoms and key[3 - self.prover] else left
         if n <= (-left if ransoms and key[2 + self.prover] else 0) or n <= self.proved.get(key, -999):
             return True
@@ -144,15 +163,18 @@ class Walk:
     def known(self, key, got, is_over):
         """Return the same, after a search of a small position."""
         result = self.look_up(key, got, is_over)
-        if result is not None or self.num_seeds(key[0]) > self.leaf:
+        if result is not None or num_seeds(key[0]) > self.leaf:
             return result
-        wanted = key[4] == self.prover
-        after = [self.play(key, got, hole) for hole in self.legal(key)]
-        results = [self.look_up(*position) for position in after]
-        holds = wanted if wanted in results else not wanted
-        for position, known in zip(after, results):
-            if holds is not wanted and known is None:
-                holds = self.known(*position)
+        wanted, unknown = key[4] == self.prover, []
+        for hole in self.legal(key):
+            position = self.play(key, got, hole)
+            result = self.look_up(*position)
+            if result is wanted:
+                holds = wanted
+                break
+            unknown += [position] if result is None else []
+        else:
+            holds = wanted if any(self.known(*each) is wanted for each in unknown) else not wanted
         (self.proved if holds else self.refuted)[key] = self.need - got
         return holds
 
