@@ -37,8 +37,8 @@ def board_of(seeds):
 
 
 def num_seeds(board):
-    """Return the sum of a board's bytes, which is at most 255. It equals the board modulo 255, as 256 is 1."""
-    return board and (board % 255 or 255)
+    """Return the sum of a board's bytes, at most 254: the board modulo 255, because 256 modulo 255 is 1."""
+    return board % 255
 
 
 @lru_cache(maxsize=1)

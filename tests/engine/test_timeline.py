@@ -36,7 +36,8 @@ def assert_replays(position, action):
     for event in events:
         in_hand = 0 if event.kind == "put_back" else in_hand + HANDS.get(event.kind, 0) * event.seeds
         hands.append(in_hand)
-    seeds, stores = (np.concatenate([getattr(board, name) for board in boards]) for name in ("seeds", "stores"))
+    seeds = np.concatenate([board.seeds for board in boards])
+    stores = np.concatenate([board.stores for board in boards])
     assert seeds.min() >= 0
     assert (seeds.sum(axis=1) + stores.sum(axis=1) + hands == total).all()
     assert len(boards) == len(events)
