@@ -4,11 +4,11 @@
 
 Prints VALID and what is proved (exit status 0), or INVALID and the reason (1), or fails to read the file (2).
 Sections are those of docs/reference/rules.md. A board is a number: byte h has the seeds of hole h.
+All seeds, at most 254 in an even number of holes, are `board % 255`, because 256 % 255 is 1.
 """
 
 import re
 import sys
-from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -36,27 +36,6 @@ def board_of(seeds):
     return sum(number << 8 * hole for hole, number in enumerate(seeds))
 
 
-def num_seeds(board):
-    """Return the sum of a board's bytes, at most 254: the board modulo 255, because 256 modulo 255 is 1."""
-    return board % 255
-
-
-@lru_cache(maxsize=1)
-def laps_of(size):
-    """Return what a lap adds to the board, and its last hole, for each first hole and number of seeds."""
-    laps = [[(0, hole)] for hole in range(size)]
-    for hole, each in enumerate(laps):
-        for hand in range(1, 256):
-            last = (hole + hand) % size
-            each.append((each[-1][0] + (1 << 8 * last) - (1 << 8 * hole), last))
-    return laps
-
-
-@lru_cache(maxsize=4096)
-def holes_of(bits):
-    return [hole for hole in range(bits.bit_length()) if bits >> hole & 1]
-
-
 class Walk:
     # The rules, accounts and walk of one claim. A position is (key, got, whether the round is over), a key is
     # (free, levels, south, north, mover, stall): boards of free holes and of levels, bits of owned holes.
@@ -69,7 +48,11 @@ class Walk:
         self.full, self.rows = board_of([self.seeds_per_hole] * self.size), (row, row << 8 * self.row_width)
         fours = {"opponent": (~0 << self.row_width, ~(~0 << self.row_width)), "either": (~0, ~0)}
         self.fours = (0, 0) if self.landing == "uur" else fours[self.owns_on]  # where a fourth seed owns
-        self.laps = laps_of(self.size)
+        self.laps = [[(0, hole)] for hole in range(self.size)]  # added to the board, and the last hole
+        for hole, laps in enumerate(self.laps):
+            for hand in range(1, 256):
+                last = (hole + hand) % self.size
+                laps.append((laps[-1][0] + (1 << 8 * last) - (1 << 8 * hole), last))
 
     def legal(self, key):
         """List the holes that the mover may sow, in hole order (section 3; section 7 for the forced turn)."""
@@ -84,9 +67,9 @@ class Walk:
         free, levels, south, north, mover, stall = key
         owned, fours, is_prover, made = south | north, self.fours[mover], mover == self.prover, ()
         board = free  # its owned holes are empty before the turn, so they collect what falls into them
-        hand, laps = board >> 8 * hole & 255, self.laps
+        hand = board >> 8 * hole & 255
         for _ in range(1000):
-            added, hole = laps[hole][hand]
+            added, hole = self.laps[hole][hand]
             board += added
             hand = board >> 8 * hole & 255
             if hand == 1 or owned >> hole & 1 or (hand == 4 and fours >> hole & 1):
@@ -108,9 +91,8 @@ class Walk:
                 got += facing + self.captures_last if is_prover else 0
         for h in made:
             south, north, owned = south | (1 - mover) << h, north | mover << h, owned | 1 << h
-        for h in holes_of(owned):
-            fell = board >> 8 * h & 255
-            if fell:
+        for h in range(self.size) if owned else ():
+            if owned >> h & 1 and (fell := board >> 8 * h & 255):
                 board -= fell << 8 * h
                 levels = self.changed(levels, h, fell)
                 got += fell if (north if self.prover else south) >> h & 1 else 0
@@ -120,7 +102,7 @@ class Walk:
             if is_prover:
                 change, gain = (-1, 2) if level else (stays and self.cap >= self.total, not stays)
             levels, got = self.changed(levels, hole, change), got + gain
-        stall = stall + 1 if num_seeds(board) == num_seeds(free) else 0
+        stall = stall + 1 if board % 255 == free % 255 else 0
         mover, is_over = self.hand_over(board, mover, stall)
         return (board, levels, south, north, mover, stall), got, is_over
 
@@ -131,12 +113,9 @@ class Walk:
 
     def hand_over(self, board, mover, stall):
         """Return who moves next, and whether the round is over (section 4)."""
-        can_sow, can_follow = board & self.rows[mover] != 0, board & self.rows[1 - mover] != 0
-        if self.round_end == "mover_stuck":
-            runs = can_follow
-        else:
-            runs = can_sow and can_follow if self.round_end == "either_stuck" else can_sow or can_follow
-        return 1 - mover if can_follow else mover, not runs or stall == 50
+        stays, follows = board & self.rows[mover] != 0, board & self.rows[1 - mover] != 0
+        runs = {"mover_stuck": follows, "either_stuck": follows and stays, "both_stuck": follows or stays}
+        return (1 - mover if follows else mover), not runs[self.round_end] or stall == 50
 
     def first_position(self):
         south, north = (sum(1 << h for h, mark in enumerate(self.owners) if mark == each) for each in "SN")
@@ -153,8 +132,8 @@ class Walk:
     def look_up(self, key, got, is_over):
         """Return whether a position holds, or None if that is not known."""
         if is_over:
-            return got + num_seeds(key[0] & self.rows[self.prover]) >= self.need
-        left, n, ransoms = num_seeds(key[0]), self.need - got, self.landing != "uur"
+            return got + (key[0] & self.rows[self.prover]) % 255 >= self.need
+        left, n, ransoms = key[0] % 255, self.need - got, self.landing != "uur"
         can_win = 2 * left if ransoms and key[3 - self.prover] else left
         if n <= (-left if ransoms and key[2 + self.prover] else 0) or n <= self.proved.get(key, -999):
             return True
@@ -163,18 +142,15 @@ class Walk:
     def known(self, key, got, is_over):
         """Return the same, after a search of a small position."""
         result = self.look_up(key, got, is_over)
-        if result is not None or num_seeds(key[0]) > self.leaf:
+        if result is not None or key[0] % 255 > self.leaf:
             return result
         wanted, unknown = key[4] == self.prover, []
         for hole in self.legal(key):
-            position = self.play(key, got, hole)
-            result = self.look_up(*position)
-            if result is wanted:
-                holds = wanted
+            unknown.append(self.play(key, got, hole))
+            if self.look_up(*unknown[-1]) is wanted:
+                unknown = unknown[-1:]
                 break
-            unknown += [position] if result is None else []
-        else:
-            holds = wanted if any(self.known(*each) is wanted for each in unknown) else not wanted
+        holds = wanted if any(self.known(*each) is wanted for each in unknown) else not wanted
         (self.proved if holds else self.refuted)[key] = self.need - got
         return holds
 
