@@ -4,6 +4,7 @@
 
 Prints VALID and what is proved (exit status 0), or INVALID and the reason (1), or fails to read the file (2).
 Sections are those of docs/reference/rules.md. A board is a number: byte h has the seeds of hole h.
+All seeds, at most 254 in an even number of holes, are `board % 255`, because 256 % 255 is 1.
 """
 
 import re
@@ -53,13 +54,10 @@ class Walk:
                 last = (hole + hand) % self.size
                 laps.append((laps[-1][0] + (1 << 8 * last) - (1 << 8 * hole), last))
 
-    def num_seeds(self, board):
-        return sum(board.to_bytes(self.size, "little"))
-
     def legal(self, key):
         """List the holes that the mover may sow, in hole order (section 3; section 7 for the forced turn)."""
         free, _, south, north, mover, _ = key
-        if (self.opening, free, south | north, mover) == ("rightmost", self.full, 0, 0):
+        if self.opening == "rightmost" and (free, south | north, mover) == (self.full, 0, 0):
             return [0 if self.direction == "clockwise" else self.row_width - 1]
         first = self.row_width * mover
         return [h for h in range(first, first + self.row_width) if free >> 8 * h & 255]
@@ -93,8 +91,8 @@ class Walk:
                 got += facing + self.captures_last if is_prover else 0
         for h in made:
             south, north, owned = south | (1 - mover) << h, north | mover << h, owned | 1 << h
-        for h, fell in enumerate(board.to_bytes(self.size, "little") if owned else ()):
-            if fell and owned >> h & 1:
+        for h in range(self.size) if owned else ():
+            if owned >> h & 1 and (fell := board >> 8 * h & 255):
                 board -= fell << 8 * h
                 levels = self.changed(levels, h, fell)
                 got += fell if (north if self.prover else south) >> h & 1 else 0
@@ -104,7 +102,7 @@ class Walk:
             if is_prover:
                 change, gain = (-1, 2) if level else (stays and self.cap >= self.total, not stays)
             levels, got = self.changed(levels, hole, change), got + gain
-        stall = stall + 1 if self.num_seeds(board) == self.num_seeds(free) else 0
+        stall = stall + 1 if board % 255 == free % 255 else 0
         mover, is_over = self.hand_over(board, mover, stall)
         return (board, levels, south, north, mover, stall), got, is_over
 
@@ -115,9 +113,9 @@ class Walk:
 
     def hand_over(self, board, mover, stall):
         """Return who moves next, and whether the round is over (section 4)."""
-        can_sow = [board & row != 0 for row in self.rows]
-        runs = {"mover_stuck": can_sow[1 - mover], "either_stuck": all(can_sow), "both_stuck": any(can_sow)}
-        return (1 - mover if can_sow[1 - mover] else mover), not runs[self.round_end] or stall == 50
+        stays, follows = board & self.rows[mover] != 0, board & self.rows[1 - mover] != 0
+        runs = {"mover_stuck": follows, "either_stuck": follows and stays, "both_stuck": follows or stays}
+        return (1 - mover if follows else mover), not runs[self.round_end] or stall == 50
 
     def first_position(self):
         south, north = (sum(1 << h for h, mark in enumerate(self.owners) if mark == each) for each in "SN")
@@ -134,8 +132,8 @@ class Walk:
     def look_up(self, key, got, is_over):
         """Return whether a position holds, or None if that is not known."""
         if is_over:
-            return got + self.num_seeds(key[0] & self.rows[self.prover]) >= self.need
-        left, n, ransoms = self.num_seeds(key[0]), self.need - got, self.landing != "uur"
+            return got + (key[0] & self.rows[self.prover]) % 255 >= self.need
+        left, n, ransoms = key[0] % 255, self.need - got, self.landing != "uur"
         can_win = 2 * left if ransoms and key[3 - self.prover] else left
         if n <= (-left if ransoms and key[2 + self.prover] else 0) or n <= self.proved.get(key, -999):
             return True
@@ -144,15 +142,15 @@ class Walk:
     def known(self, key, got, is_over):
         """Return the same, after a search of a small position."""
         result = self.look_up(key, got, is_over)
-        if result is not None or self.num_seeds(key[0]) > self.leaf:
+        if result is not None or key[0] % 255 > self.leaf:
             return result
-        wanted = key[4] == self.prover
-        after = [self.play(key, got, hole) for hole in self.legal(key)]
-        results = [self.look_up(*position) for position in after]
-        holds = wanted if wanted in results else not wanted
-        for position, known in zip(after, results):
-            if holds is not wanted and known is None:
-                holds = self.known(*position)
+        wanted, unknown = key[4] == self.prover, []
+        for hole in self.legal(key):
+            unknown.append(self.play(key, got, hole))
+            if self.look_up(*unknown[-1]) is wanted:
+                unknown = unknown[-1:]
+                break
+        holds = wanted if any(self.known(*each) is wanted for each in unknown) else not wanted
         (self.proved if holds else self.refuted)[key] = self.need - got
         return holds
 

@@ -29,22 +29,25 @@ from mancala_env.solver.proofs import Conditions
 PACKAGE = Path(mancala_env.__file__).parent
 
 # Hole 4 is empty, hole 5 is an owned hole: neither is legal.
-_LEGAL = """
+_SEEDS, _OWNER = [1, 1, 1, 1, 0, 2, 2, 1, 1, 1, 1, 1], [-1] * 5 + [0, 0] + [-1] * 5
+# A packed game needs no other kernel than that of the legal actions.
+_LEGAL = f"""
 import json
-from mancala_env import Position
+import numpy as np
+from mancala_env import Position, rulesets
 from mancala_env.engine import single_game
 from pathlib import Path
 from mancala_env.engine.jit.decorator import cache_folder
-game = Position("leyla", [1, 1, 1, 1, 0, 2, 2, 1, 1, 1, 1, 1], [-1] * 5 + [0, 0] + [-1] * 5)
-legal = game.legal_actions
+packed = np.array({mancala_env.Position("leyla", _SEEDS, _OWNER).games.tolist()}, np.uint64)
+legal = Position._of(rulesets.lookup("leyla"), packed).legal_actions
 stats = single_game.legal_actions.stats
-print(json.dumps({
+print(json.dumps({{
     "legal": legal,
     "package": single_game.__file__,
     "folder": cache_folder(Path(single_game.__file__).resolve()),
     "hits": sum(stats.cache_hits.values()),
     "misses": sum(stats.cache_misses.values()),
-}))
+}}))
 """
 
 
@@ -212,22 +215,26 @@ def errors_of(script, cache, **variables):
     return done.stderr
 
 
-_TWO_TURNS = "import mancala_env; p = mancala_env.Position('leyla'); p.play(1); p.copy().play(2)"
+_THREE_KERNELS = """
+import numpy as np
+from mancala_env.engine.board import Board, nth_bit, num_bits, occupied
+assert (num_bits(6), nth_bit(6, 1), occupied(Board(*np.uint64([3, 0, 0])))) == (2, 2, 1)
+"""
 _AT_ONCE = "from mancala_env.engine.jit import decorator as d; d._SILENT_SECONDS = 0\n"
 
 
 @pytest.mark.slow
 def test_one_message_tells_of_compiling_and_none_of_cached_kernels(tmp_path):
-    said = errors_of(_AT_ONCE + _TWO_TURNS, tmp_path / "cache")
+    said = errors_of(_AT_ONCE + _THREE_KERNELS, tmp_path / "cache")
     assert (said.count("compiling kernels once"), said.count("\n")) == (1, 1)
-    assert errors_of(_AT_ONCE + _TWO_TURNS, tmp_path / "cache") == ""
-    assert errors_of(_AT_ONCE + _TWO_TURNS, tmp_path / "other", **{decorator.QUIET: "1"}) == ""
+    assert errors_of(_AT_ONCE + _THREE_KERNELS, tmp_path / "cache") == ""
+    assert errors_of(_AT_ONCE + _THREE_KERNELS, tmp_path / "other", **{decorator.QUIET: "1"}) == ""
 
 
 @pytest.mark.slow
 def test_the_message_says_where_kernels_cannot_be_kept(tmp_path):
     (tmp_path / "file").touch()
-    said = errors_of(_AT_ONCE + _TWO_TURNS, tmp_path / "file" / "cache")
+    said = errors_of(_AT_ONCE + _THREE_KERNELS, tmp_path / "file" / "cache")
     assert said.count("in each process") == said.count("NUMBA_CACHE_DIR") == 1
 
 

@@ -32,14 +32,15 @@ def assert_replays(position, action):
     assert sum(event.seeds for event in events if event.kind == "store") == turn.captured
     assert sorted(event.hole for event in events if event.kind == "own") == list(turn.new_owned)
     assert ("put_back" in [event.kind for event in events]) == turn.endless
-    in_hand = 0
-    for event, board in zip(events, boards, strict=True):
-        in_hand += {"lift": 1, "capture": 1, "ransom": 1, "drop": -1, "store": -1}.get(
-            event.kind, 0
-        ) * event.seeds
-        in_hand = 0 if event.kind == "put_back" else in_hand
-        assert board.seeds.min() >= 0
-        assert board.seeds.sum() + board.stores.sum() + in_hand == total
+    hands, in_hand = [], 0
+    for event in events:
+        in_hand = 0 if event.kind == "put_back" else in_hand + HANDS.get(event.kind, 0) * event.seeds
+        hands.append(in_hand)
+    seeds = np.concatenate([board.seeds for board in boards])
+    stores = np.concatenate([board.stores for board in boards])
+    assert seeds.min() >= 0
+    assert (seeds.sum(axis=1) + stores.sum(axis=1) + hands == total).all()
+    assert len(boards) == len(events)
     assert in_hand == 0
     return timeline
 

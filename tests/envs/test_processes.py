@@ -255,7 +255,7 @@ def test_a_batch_holds_no_more_after_many_steps() -> None:
         noise = np.where(batch.legal_mask != 0, draw.random(batch.legal_mask.shape), -1)
         batch.step(noise.argmax(axis=1))
 
-    assert grows_by(step, 300, 2000) < 8
+    assert grows_by(step, 300, 800) < 3
 
 
 @pytest.mark.slow

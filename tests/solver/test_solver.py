@@ -172,7 +172,7 @@ def test_equals_plain_minimax_with_every_stall_counter(name: str) -> None:
         shared = solver.Solver(SMALL[name], memory_mb=1)
         for position in random_positions(SMALL[name], seed=len(name), count=60):
             try:
-                expected = brute_action_values(position, Brute(6_000))
+                expected = brute_action_values(position, Brute(1_500))
             except TooLarge:
                 continue
             # The shared table reuses proofs for other stall counters and contents.
@@ -304,7 +304,7 @@ def test_a_finished_round_is_worth_its_count() -> None:
 @pytest.mark.slow
 def test_territory_of_later_rounds_is_part_of_a_position() -> None:
     ruleset = SMALL["weg 2x3, territory"]
-    seeds = [1, 2, 0, 1, 1, 0]
+    seeds = [1, 1, 0, 1, 1, 0]
     shared = solver.Solver(ruleset, memory_mb=1)
     for territory in ([0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 1, 1], [1, 0, 0, 1, 1, 1]):
         for player in (0, 1):

@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,26 +28,25 @@ class Checkers:
     """The compiled programs in a folder."""
 
     def __init__(self, folder: Path, *options: str) -> None:
-        assert COMPILER is not None
+        self.folder, self.options = folder, options
         self.file = folder / "one.proof"
-        self.check, self.turns = folder / "check", folder / "turns"
-        flags = [
-            "-std=c99",
-            "-O2",
-            "-Wall",
-            "-Wextra",
-            "-pedantic",
-            "-Werror",
-            f"-I{ROOT / 'proofs'}",
-            *options,
-        ]
-        for program, source in (
-            (self.check, ROOT / "proofs" / "check.c"),
-            (self.turns, ROOT / "tests" / "proofs" / "turns.c"),
-        ):
-            loose = ["-Wno-unused-function"] if program == self.turns else []
-            included = f"-I{ROOT / 'proofs'}"
-            subprocess.run([COMPILER, *flags, *loose, included, "-o", program, source], check=True)
+
+    @cached_property
+    def check(self) -> Path:
+        """The program proofs/check.c."""
+        return self._compiled(ROOT / "proofs" / "check.c")
+
+    @cached_property
+    def turns(self) -> Path:
+        """The program tests/proofs/turns.c."""
+        return self._compiled(ROOT / "tests" / "proofs" / "turns.c", "-Wno-unused-function")
+
+    def _compiled(self, source: Path, *options: str) -> Path:
+        assert COMPILER is not None
+        program = self.folder / source.stem
+        flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-pedantic", "-Werror", f"-I{ROOT / 'proofs'}"]
+        subprocess.run([COMPILER, *flags, *self.options, *options, "-o", program, source], check=True)
+        return program
 
     def c_verdict(self, content: bytes) -> str:
         """Return what the C program prints about a valid file, or nothing."""
