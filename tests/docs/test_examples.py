@@ -43,8 +43,9 @@ def test_an_example_trains_and_is_evaluated(example, tmp_path):
         pytest.skip(f"{needed} is not installed here")
     # RLlib writes into $HOME, so it gets another one. The others keep theirs, with its kernel cache.
     home = {"HOME": str(tmp_path)} if example.stem == "with_rllib" else {}
+    starter = [str(ROOT / "tests/support/plain_tianshou.py")] if example.stem == "with_tianshou" else []
     done = subprocess.run(
-        [sys.executable, str(example), "600"],
+        [sys.executable, *starter, str(example), "600"],
         env=os.environ | {"PYTHONPATH": str(ROOT)} | home,
         capture_output=True,
         text=True,

@@ -22,12 +22,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CLEAN = os.environ.get("CLEAN_INSTALL") == "1"
 # Short runs; other tests cover the rest.
-QUICKLY = ("--distillation.positions", "0", "--network.hidden", "16", "--evaluation.games", "20")
+QUICKLY = ("--distillation.positions", "0", "--network.hidden", "16", "--evaluation.games", "2")
 MY_YAML = """\
 ruleset: leyla
 minutes: 0.02
 network: {observation: board, hidden: 16}
-evaluation: {games: 20}
+evaluation: {games: 2}
 """
 
 
