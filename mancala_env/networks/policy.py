@@ -78,7 +78,7 @@ class PositionEncoder(nn.Module):
         self._rest = slice(parts["owned"].stop, board.num_features(ruleset))
         scale = torch.from_numpy(board.bounds(ruleset)[1][self._rest].copy())
         scale[parts["round"].start - self._rest.start] = _ROUND_SCALE
-        # Constants come from numpy. With torch's, the first network on the device "meta" imports torch's compiler.
+        # Constants come from numpy. On the device "meta", torch would import its compiler to make them.
         levels = torch.from_numpy(np.arange(1, seed_levels + 1, dtype=np.int64))
         self.register_buffer("_levels", levels, persistent=False)
         self.register_buffer("_scale", 1 / scale, persistent=False)

@@ -430,8 +430,6 @@ def test_rulesets_lists_all(json_of):
     assert [row["name"] for row in json_of("rulesets")] == list(rulesets.names())
 
 
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(command, capsys):
     with pytest.raises(SystemExit) as end:

@@ -45,7 +45,7 @@ def test_an_example_trains_and_is_evaluated(example, tmp_path):
     home = {"HOME": str(tmp_path)} if example.stem == "with_rllib" else {}
     starter = [str(ROOT / "tests/support/plain_tianshou.py")] if example.stem == "with_tianshou" else []
     done = subprocess.run(
-        [sys.executable, *starter, str(example), "600"],
+        [sys.executable, *starter, str(example), "300"],
         env=os.environ | {"PYTHONPATH": str(ROOT)} | home,
         capture_output=True,
         text=True,
