@@ -281,6 +281,7 @@ def test_loading_needs_no_training_package(checkpoint: Path, tmp_path: Path) -> 
         "from mancala_env import Position, agents\n"
         f"agent = agents.make({str(checkpoint)!r}, 'layli_goobalay')\n"
         "print(agent.choose(Position('layli_goobalay')))\n"
+        "agents.make('trained', 'layli_goobalay')\n"
         "assert 'torch' in sys.modules and 'torch._dynamo' not in sys.modules\n"
     )
     said = subprocess.run(
