@@ -1,6 +1,7 @@
 """Check that every link inside the built site leads somewhere. Nothing is fetched."""
 
 import sys
+from functools import lru_cache
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -31,21 +32,28 @@ def _read(path: Path) -> _Page:
     return page
 
 
+def _file_at(folder: Path, link: str) -> Path | None:
+    """Return the file that a relative link leads to from a page in a folder; None without one."""
+    target = (folder / link).resolve()
+    if target.is_dir():
+        target /= "index.html"
+    return target if target.is_file() else None
+
+
 def broken_links(site: Path) -> list[str]:
     """Return every link inside a built site that leads nowhere, as `page: link`, sorted."""
     site = site.resolve()
     pages = {path: _read(path) for path in site.rglob("*.html")}
+    file_at = lru_cache(maxsize=None)(_file_at)
     broken = []
     for path, page in pages.items():
         for link in page.links:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
                 continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            if target.is_dir():
-                target /= "index.html"
+            target = file_at(path.parent, unquote(parts.path)) if parts.path else path
             place = unquote(parts.fragment)
-            if not target.is_relative_to(site) or not target.is_file():
+            if target is None or not target.is_relative_to(site):
                 broken.append(f"{path.relative_to(site)}: {link}")
             elif target.parent.name == APP:
                 continue  # what stands behind the # there is a position

@@ -9,6 +9,8 @@ encoded numbers of a position.
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+
 from mancala_env._util.command_line import needing
 from mancala_env._util.settings import InvalidSetting, check, setting
 from mancala_env.errors import MancalaError
@@ -76,7 +78,9 @@ class PositionEncoder(nn.Module):
         self._rest = slice(parts["owned"].stop, board.num_features(ruleset))
         scale = torch.from_numpy(board.bounds(ruleset)[1][self._rest].copy())
         scale[parts["round"].start - self._rest.start] = _ROUND_SCALE
-        self.register_buffer("_levels", torch.arange(1, seed_levels + 1), persistent=False)
+        # Constants come from numpy. On the device "meta", torch would import its compiler to make them.
+        levels = torch.from_numpy(np.arange(1, seed_levels + 1, dtype=np.int64))
+        self.register_buffer("_levels", levels, persistent=False)
         self.register_buffer("_scale", 1 / scale, persistent=False)
         self.num_outputs = self._num_holes * (seed_levels + 3) + len(scale)
 
@@ -139,10 +143,10 @@ class ActionNetwork(nn.Module):
         self._legal = parts["legal"].start
         of_leads = [part for name, part in parts.items() if name not in BOARDS and name != "legal"]
         self._leads = slice(of_leads[0].start, of_leads[-1].stop)
-        scale = torch.full((of_leads[-1].stop,), 1 / _SEED_SCALE, dtype=torch.float32)
+        scale = np.full(of_leads[-1].stop, 1 / _SEED_SCALE, np.float32)
         for name in parts.keys() & set(_WORTHS):
             scale[parts[name].start : parts[name].stop] /= UNIT
-        self.register_buffer("_lead_scale", scale[self._leads], persistent=False)
+        self.register_buffer("_lead_scale", torch.from_numpy(scale[self._leads]), persistent=False)
         self.encoder = PositionEncoder(ruleset, config.seed_levels)
         self._build_layers(self.encoder.num_outputs + self._leads.stop - self._leads.start, config)
         self.policy_head = nn.Linear(config.hidden, 1, dtype=torch.float32)
@@ -200,7 +204,8 @@ class LineNetwork(ActionNetwork):
         self._num_replies = parts["num_replies"].start
         self._to_move = board.parts(ruleset)["to_move"].start
         self._num_features = board.num_features(ruleset)
-        self.register_buffer("_numbers", torch.arange(NUM_LINES, dtype=torch.float32), persistent=False)
+        numbers = torch.from_numpy(np.arange(NUM_LINES, dtype=np.float32))
+        self.register_buffer("_numbers", numbers, persistent=False)
 
     def _build_layers(self, num_inputs: int, config: NetworkConfig) -> None:
         self.action_layer = nn.Linear(num_inputs, config.hidden, dtype=torch.float32)

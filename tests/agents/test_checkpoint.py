@@ -274,12 +274,15 @@ def test_loading_leaves_torchs_generator_where_it_is(checkpoint: Path) -> None:
 
 @pytest.mark.slow
 def test_loading_needs_no_training_package(checkpoint: Path, tmp_path: Path) -> None:
+    """Nor does it import torch's compiler, which takes a second."""
     code = (
         "import sys\n"
         "sys.modules['training'] = sys.modules['stable_baselines3'] = sys.modules['sb3_contrib'] = None\n"
         "from mancala_env import Position, agents\n"
         f"agent = agents.make({str(checkpoint)!r}, 'layli_goobalay')\n"
         "print(agent.choose(Position('layli_goobalay')))\n"
+        "agents.make('trained', 'layli_goobalay')\n"
+        "assert 'torch' in sys.modules and 'torch._dynamo' not in sys.modules\n"
     )
     said = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True

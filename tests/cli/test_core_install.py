@@ -1,5 +1,6 @@
 """`pip install .` without extras: the commands work or name the missing extra."""
 
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,45 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NEAR_THE_END = "layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 20-20 S"
+
+
+WORKS = [
+    (["--help"], "play against|play in the terminal"),
+    (["play", "--help"], "--south"),
+    (["show", "leyla"], "S6"),
+    (["show", "minimax:4"], "alpha-beta"),
+    (["rulesets"], "layli_goobalay +2x6"),
+    (["solve", NEAR_THE_END], r"value [+-]\d+ for South"),
+    (["evaluate", "random", "greedy", "--games", "4", "--no_regret"], "Ratings, layli_goobalay"),
+    (["play", "--plain", "--south", "random", "--north", "greedy", "--seed", "1"], "North"),
+]
+"""Commands that work without extras, and what they say."""
+LACKS = [
+    (["train"], "train"),
+    (["export", "trained", "--safetensors", "x.safetensors"], "train"),
+    (["evaluate", "trained"], "train"),
+    (["benchmark"], "train"),
+    (["evaluate", "random", "greedy", "--report", "r.html"], "evaluation"),
+    (["show", "leyla", "--png", "x.png"], "render"),
+    (["serve"], "serve"),
+]
+"""Commands that lack an extra."""
+# Runs many command lines in one process, because its start takes most of their time.
+PROGRAM = """
+import contextlib, io, json, sys
+from mancala_env.cli import main
+
+found = []
+for words in json.loads(sys.argv[1]):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = main(words)
+        except SystemExit as end:
+            status = end.code
+    found.append((status or 0, out.getvalue(), err.getvalue()))
+print(json.dumps(found))
+"""
 
 
 def required(names):
@@ -48,6 +88,15 @@ def python(core, *words, **how):
     )
 
 
+@pytest.fixture(scope="module")
+def results(core):
+    """Return the status, the output and the errors of each command line, by its words."""
+    lines = [words for words, _ in (*WORKS, *LACKS)]
+    done = python(core, "-c", PROGRAM, json.dumps(lines), stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stderr) == (0, "")
+    return dict(zip(map(tuple, lines), json.loads(done.stdout), strict=True))
+
+
 def test_the_core_has_no_extras(core):
     for name in ("rich", "torch", "matplotlib", "textual", "scipy"):
         done = python(core, "-c", f"import {name}")
@@ -56,23 +105,14 @@ def test_the_core_has_no_extras(core):
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [
-        (["--help"], "play against|play in the terminal"),
-        (["play", "--help"], "--south"),
-        (["show", "leyla"], "S6"),
-        (["show", "minimax:4"], "alpha-beta"),
-        (["rulesets"], "layli_goobalay +2x6"),
-        (["solve", NEAR_THE_END], r"value [+-]\d+ for South"),
-        (["evaluate", "random", "greedy", "--games", "4", "--no_regret"], "Ratings, layli_goobalay"),
-        (["play", "--plain", "--south", "random", "--north", "greedy", "--seed", "1"], "North"),
-    ],
+    WORKS,
     ids=lambda value: " ".join(value)[:30] if isinstance(value, list) else "",
 )
 @pytest.mark.slow
-def test_commands_work_without_extras(core, words, said):
-    done = python(core, "-m", "mancala_env.cli", *words, stdin=subprocess.DEVNULL)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert re.search(said, done.stdout)
+def test_commands_work_without_extras(results, words, said):
+    status, out, err = results[tuple(words)]
+    assert (status, err) == (0, "")
+    assert re.search(said, out)
 
 
 @pytest.mark.slow
@@ -95,19 +135,11 @@ def test_warmup_works_without_extras(core):
 
 @pytest.mark.parametrize(
     ("words", "extra"),
-    [
-        (["train"], "train"),
-        (["export", "trained", "--safetensors", "x.safetensors"], "train"),
-        (["evaluate", "trained"], "train"),
-        (["benchmark"], "train"),
-        (["evaluate", "random", "greedy", "--report", "r.html"], "evaluation"),
-        (["show", "leyla", "--png", "x.png"], "render"),
-        (["serve"], "serve"),
-    ],
+    LACKS,
     ids=lambda value: " ".join(value)[:30] if isinstance(value, list) else "",
 )
 @pytest.mark.slow
-def test_a_missing_extra_is_one_line_with_a_command_that_works_in_a_checkout(core, words, extra):
-    done = python(core, "-m", "mancala_env.cli", *words)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert f'pip install ".[{extra}]"' in done.stderr
+def test_a_missing_extra_is_one_line_with_a_command_that_works_in_a_checkout(results, words, extra):
+    status, out, err = results[tuple(words)]
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert f'pip install ".[{extra}]"' in err

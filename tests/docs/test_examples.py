@@ -1,6 +1,7 @@
 """The examples of docs/examples run with tiny budgets, and they are short."""
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -19,6 +20,8 @@ NEEDS = {
     "search_jax": "jax",
     "search_onnx": "onnxruntime",
 }
+ALONE = ("with_agilerl", "with_rllib")  # RLlib starts processes and writes into $HOME, so it gets another one
+STEPS = "300"
 MOST_LINES = {  # the others have 40
     "alphazero": 150,
     "batch_a2c": 80,
@@ -35,24 +38,43 @@ def test_an_example_is_short(example):
     assert len(example.read_text(encoding="utf-8").splitlines()) <= MOST_LINES.get(example.stem, 40)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_trains_and_is_evaluated(example, tmp_path):
-    needed = NEEDS.get(example.stem)
-    if needed and importlib.util.find_spec(needed) is None:
-        pytest.skip(f"{needed} is not installed here")
-    # RLlib writes into $HOME, so it gets another one. The others keep theirs, with its kernel cache.
-    home = {"HOME": str(tmp_path)} if example.stem == "with_rllib" else {}
-    done = subprocess.run(
-        [sys.executable, str(example), "600"],
-        env=os.environ | {"PYTHONPATH": str(ROOT)} | home,
+def start(*words, **variables):
+    return subprocess.run(
+        [sys.executable, *words],
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | variables,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=500,
     )
+
+
+def is_missing(example):
+    needed = NEEDS.get(example.stem)
+    return needed is not None and importlib.util.find_spec(needed) is None
+
+
+@pytest.fixture(scope="module")
+def results():
+    """Return the output and the error of each example but RLlib's, by its path."""
+    together = [str(path) for path in EXAMPLES if path.stem not in ALONE and not is_missing(path)]
+    done = start(str(ROOT / "tests/support/examples_in_one_process.py"), *together, "--", STEPS)
     assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_trains_and_is_evaluated(example, tmp_path, request):
+    if is_missing(example):
+        pytest.skip(f"{NEEDS[example.stem]} is not installed here")
+    if example.stem in ALONE:
+        done = start(str(example), STEPS, HOME=str(tmp_path))
+        said, error = done.stdout, done.stderr if done.returncode else ""
+    else:
+        said, error = request.getfixturevalue("results")[str(example)]
+    assert error == "", error[-2000:]
     unit = "simulations" if example.stem.startswith("search") else "steps"
-    assert re.search(rf"^[\d,]+ {unit}/s$", done.stdout, re.MULTILINE)
-    rates = dict(re.findall(r"^(random|greedy) (\d\.\d+)$", done.stdout, re.MULTILINE))
+    assert re.search(rf"^[\d,]+ {unit}/s$", said, re.MULTILINE)
+    rates = dict(re.findall(r"^(random|greedy) (\d\.\d+)$", said, re.MULTILINE))
     assert rates.keys() == {"random", "greedy"}
     assert all(0 < float(rate) < 1 for rate in rates.values())

@@ -116,7 +116,7 @@ def test_perfect_play_follows_a_game_and_measures_agents(tmp_path: Path) -> None
         "parts.items()}, 'regret': {name: one.overall.mean_regret for name, one in regrets.items()}}, "
         "default=int))"
     )
-    notebook = execute.execute(path, tmp_path, facts)
+    notebook = execute.execute(path, tmp_path, facts, {"STEPS": 16_384})
     said = json.loads(notebook.cells.pop().outputs[0].text)
     assert kinds(notebook) == kinds(nbformat.read(path, as_version=4)), "run notebooks/execute.py again"
     assert said["leads"][0] == 8
@@ -162,7 +162,7 @@ def test_self_play_learns_with_the_sign_rule(tmp_path: Path) -> None:
         "{'curve': curve, 'regrets': regrets, 'shape': found.policy.shape, "
         "'sum': found.policy.sum(axis=1).tolist()}"
     )
-    notebook, said = run_short(path, tmp_path, facts, STEPS=60_000, GAMES=50)
+    notebook, said = run_short(path, tmp_path, facts, STEPS=20_000, GAMES=50)
     before, after = re.findall(r"^(?:before|after 50 games): regret (\S+)$", printed(notebook), re.MULTILINE)
     assert float(after) < float(before)
     assert "turns followed by a turn of the same player: 12" in printed(notebook)

@@ -22,12 +22,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CLEAN = os.environ.get("CLEAN_INSTALL") == "1"
 # Short runs; other tests cover the rest.
-QUICKLY = ("--distillation.positions", "0", "--network.hidden", "16", "--evaluation.games", "20")
+QUICKLY = ("--distillation.positions", "0", "--network.hidden", "16", "--evaluation.games", "2")
 MY_YAML = """\
 ruleset: leyla
 minutes: 0.02
 network: {observation: board, hidden: 16}
-evaluation: {games: 20}
+evaluation: {games: 2}
 """
 
 
@@ -98,7 +98,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
         # checkout, which the environment of the tests finds by a .pth file, stays hidden.
         seen = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
         Path(paths["purelib"], "dependencies.pth").write_text("\n".join(seen), encoding="utf-8")
-    variables |= {"OMP_NUM_THREADS": "1", "NUMBA_CACHE_DIR": str(tmp_path_factory.mktemp("kernels"))}
+    # Kernels of the wheel and of the checkout have the same sources, so they share the cache of the tests.
+    variables |= {"OMP_NUM_THREADS": "1"}
     return Installed(Path(paths["scripts"]), tmp_path_factory.mktemp("empty"), variables)
 
 

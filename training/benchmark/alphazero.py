@@ -206,6 +206,6 @@ def learn(task, ruleset, budget, seed, folder):
 def prepare(task, ruleset):
     """Compile the search and the observations, by a few updates of a few games."""
     with tempfile.TemporaryDirectory() as folder:
-        few = LearningBudget(limit_of_steps(20 * FEWEST_GAMES * TURNS), (1.0,))
+        few = LearningBudget(limit_of_steps(6 * FEWEST_GAMES * TURNS), (1.0,))
         for _ in learn(task, ruleset, few, 1, Path(folder)):
             pass
