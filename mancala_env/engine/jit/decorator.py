@@ -100,6 +100,7 @@ def cache_folder(path: Path) -> str | None:
     return str(folder)
 
 
+@lru_cache  # once a process
 def _drop_old_folders(root: Path) -> None:
     for folder in root.iterdir():
         if folder.is_dir() and time.time() - folder.stat().st_mtime > _KEEP_SECONDS:
