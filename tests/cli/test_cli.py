@@ -1,6 +1,7 @@
 """Every command, most of them once in a process of its own, and its errors."""
 
 import contextlib
+import errno
 import json
 import os
 import pty
@@ -621,7 +622,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_games(tmp_path, c
     shut.mkdir(mode=0o500)
     wrongs = {folder: "folder"}
     if not os.access(shut, os.W_OK):  # root may write everywhere
-        wrongs[shut / "r.html"] = "read-only"
+        wrongs[shut / "r.html"] = os.strerror(errno.EACCES)
     for path, said in wrongs.items():
         assert cli.main(["evaluate", "random", "greedy", "--report", str(path)]) == 2
         out, err = capsys.readouterr()
