@@ -34,7 +34,7 @@ setup: .venv/.installed  ## make .venv and install everything into it
 run: .venv/.run-installed  ## train a small self-play agent, evaluate it, show the result (about two minutes)
 	$(BIN)/python training/train.py --config configs/run.yaml
 
-# Three processes on two cores: tests wait for browsers and servers a quarter of the time.
+# Three processes on two cores, because tests wait for browsers, servers and other programs.
 PYTEST := $(TEST_ENV) $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 check: setup  ## linters and, at the same time, every test that is not slow
@@ -50,7 +50,7 @@ every: kernels  ## every test, without the linters
 	$(PYTEST)
 
 kernels: setup  ## compile the kernels once; otherwise each process of the tests compiles them
-	$(TEST_ENV) $(BIN)/mancala warmup
+	-$(TEST_ENV) $(BIN)/mancala warmup
 
 bench: setup  ## measure turns, steps and frames per second and compare with other libraries
 	-$(MAKE) .venv/.bench-installed
@@ -78,7 +78,7 @@ site: docs  ## build the documentation and the browser page into docs/_build/htm
 wasm: setup  ## build mancala.wasm from the kernels; needs lld (apt-get) or ziglang (pip)
 	$(BIN)/python -m tools.build_wasm.build
 
-proofs: setup  ## check proofs, fair openings and puzzles with all checkers; needs a C compiler
+proofs: setup  ## check proofs with all checkers, fair openings and puzzles with the solver; needs a C compiler
 	$(BIN)/python -m tools.make_proofs
 	$(BIN)/python -m tools.make_puzzles --check
 	$(BIN)/python -m tools.make_fair_openings --check

@@ -4,7 +4,7 @@
 
 Prints VALID and what is proved (exit status 0), or INVALID and the reason (1), or fails to read the file (2).
 Sections are those of docs/reference/rules.md. A board is a number: byte h has the seeds of hole h.
-All seeds, at most 254 in an even number of holes, are `board % 255`, because 256 % 255 is 1.
+`board % 255` is the number of its seeds: 256 % 255 is 1, and a board has at most 254, as H is even.
 """
 
 import re
@@ -144,13 +144,13 @@ class Walk:
         result = self.look_up(key, got, is_over)
         if result is not None or key[0] % 255 > self.leaf:
             return result
-        wanted, unknown = key[4] == self.prover, []
-        for hole in self.legal(key):
-            unknown.append(self.play(key, got, hole))
-            if self.look_up(*unknown[-1]) is wanted:
-                unknown = unknown[-1:]
+        wanted, after = key[4] == self.prover, []
+        for hole in self.legal(key):  # look all turns up before one is searched
+            after.append(self.play(key, got, hole))
+            if self.look_up(*after[-1]) is wanted:
+                after = after[-1:]
                 break
-        holds = wanted if any(self.known(*each) is wanted for each in unknown) else not wanted
+        holds = wanted if any(self.known(*each) is wanted for each in after) else not wanted
         (self.proved if holds else self.refuted)[key] = self.need - got
         return holds
 

@@ -41,7 +41,8 @@ def own_site() -> Iterator[Site]:
 class _Tabs:
     """Browser tabs that the tests of a module share, because a new tab takes a second of processor time.
 
-    A tab keeps nothing of the last test except for the browser's cache of files. It has no service worker.
+    A tab keeps nothing of the last test except for the browser's cache of files. It cannot install a service
+    worker.
     """
 
     def __init__(self, browser: "Browser") -> None:
@@ -84,7 +85,7 @@ def open_page(chromium: "Browser", site: Site, tabs: _Tabs) -> Iterator[Open]:
 
     With is_new=True, the page is in a new browser context, where it can install its service worker. Other
     pages are in a tab that earlier tests of the module used, or that `tab` names. In either case the storage
-    has nothing but `kept`. `at` is the address of another server.
+    holds only `kept`. `at` is the address of another server.
     """
     from playwright.sync_api import expect
 
@@ -137,14 +138,15 @@ def open_page(chromium: "Browser", site: Site, tabs: _Tabs) -> Iterator[Open]:
             if said.type in ("error", "warning") and not is_of_restore:
                 wrong.append(said.text)
 
+        def on_error(error: Any) -> None:
+            wrong.append(str(error))
+
         if not tab:
-            for event, listener in {
-                "request": on_request,
-                "pageerror": lambda error: wrong.append(str(error)),
-                "console": on_console,
-            }.items():
-                page.on(event, listener)  # type: ignore[call-overload]
-                listening.append((page, event, listener))
+            page.on("request", on_request)
+            page.on("pageerror", on_error)
+            page.on("console", on_console)
+            listeners = {"request": on_request, "pageerror": on_error, "console": on_console}
+            listening.extend((page, event, listener) for event, listener in listeners.items())
         page.goto(address + fragment)
         page.wait_for_selector("html[data-ready]")
         return page

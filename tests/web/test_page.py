@@ -339,9 +339,8 @@ def test_a_reload_loses_nothing_where_there_is_no_room(open_page: Open) -> None:
 
 @pytest.mark.slow
 def test_a_reload_loses_nothing_where_a_browser_keeps_nothing(open_page: Open) -> None:
-    page = open_page(
-        is_new=True, reduced_motion="reduce"
-    )  # the speed of seeds is a setting, which is not kept either
+    # The speed of seeds is a setting, which is not kept either.
+    page = open_page(is_new=True, reduced_motion="reduce")
     page.context.add_init_script(
         "for (const name of ['localStorage', 'sessionStorage', 'caches']) Object.defineProperty(window, name,"
         " { get() { throw new DOMException('blocked', 'SecurityError') } })"
