@@ -2,7 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
-INSTALL := $(PIP) install -c constraints.txt
+# Python stores the bytecode of what is imported. Compiling all packages at once would take half a minute.
+INSTALL := $(PIP) install --no-compile -c constraints.txt
+unexport PYTHONDONTWRITEBYTECODE
 # A prefix for the test commands, such as `env HOME=...`. .ci/run sets it to use empty folders.
 TEST_ENV ?=
 
@@ -37,19 +39,19 @@ run: .venv/.run-installed  ## train a small self-play agent, evaluate it, show t
 # Three processes on two cores, because tests wait for browsers, servers and other programs.
 PYTEST := $(TEST_ENV) $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-check: setup  ## linters and, at the same time, every test that is not slow
+check:  ## linters and, at the same time, every test that is not slow
 	$(MAKE) --jobs 2 lint quick
 
-quick: kernels  ## every test that is not slow, without the linters
+quick: setup kernels  ## every test that is not slow, without the linters
 	$(PYTEST) -m "not slow"
 
-test: setup  ## linters and, at the same time, every test
+test:  ## linters and, at the same time, every test
 	$(MAKE) --jobs 2 lint every
 
-every: kernels  ## every test, without the linters
+every: setup kernels  ## every test, without the linters
 	$(PYTEST)
 
-kernels: setup  ## compile the kernels once; otherwise each process of the tests compiles them
+kernels: .venv/.run-installed  ## compile the kernels once; otherwise each process of the tests compiles them
 	-$(TEST_ENV) $(BIN)/mancala warmup
 
 bench: setup  ## measure turns, steps and frames per second and compare with other libraries
