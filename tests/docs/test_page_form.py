@@ -1,4 +1,4 @@
-"""Pages are short, and so are their sentences."""
+"""Pages and sentences are short, and papers have one form."""
 
 import re
 from pathlib import Path
@@ -63,3 +63,13 @@ def test_a_page_is_not_longer_than_planned(page: str) -> None:
 def test_sentences_have_at_most_16_words_on_average(page: str) -> None:
     lengths = [len(words(sentence)) for sentence in sentences((ROOT / page).read_text(encoding="utf-8"))]
     assert sum(lengths) <= 16 * len(lengths)
+
+
+@pytest.mark.parametrize("page", [page for page in MOST if "/research/" in page and "/index" not in page])
+def test_a_paper_has_question_method_and_answer(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.+)", text, re.MULTILINE)
+    order = [heading for heading in headings if heading in ("Question", "Method", "Answer")]
+    assert order == ["Question", "Method", "Answer"]
+    assert headings[-1] == "Answer"
+    assert "\n|" in text, "a table"
