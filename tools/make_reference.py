@@ -6,7 +6,6 @@ python -m tools.make_reference --write
 import argparse
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -107,7 +106,7 @@ def settings_page() -> str:
         "`training/rllib_train.py` has these settings in addition. See [the guide](../guides/cluster.md).\n",
         _settings_table(each for each in settings_of(RayConfig) if each.name not in own),
         "## Bundled configurations\n",
-        "`mancala train NAME` uses the file `configs/NAME.yaml`, if it exists. Empty cells are defaults.\n",
+        "`mancala train NAME` uses the file `configs/NAME.yaml`, if it exists.\n",
         _configurations(),
         "## Names in other libraries\n",
         "Arguments of MaskablePPO (sb3-contrib) and of RLlib's `PPOConfig.training`.\n",
@@ -147,21 +146,18 @@ def _library_names() -> Iterable[list[str]]:
 
 
 def _configurations() -> str:
-    """Return a table of what the files of configs/ set; settings of few files share the last column."""
-    files = [file for file in sorted(CONFIGS.glob("*.yaml")) if file.name not in default_configs()]
-    found = {file.stem: flat(yaml.safe_load(file.read_text("utf-8"))) for file in files}
-    files_with = Counter(name for values in found.values() for name in values)
-    columns = [name for name, count in files_with.items() if 2 * count >= len(files) and name != "ruleset"]
+    """Return a table of what the files of configs/ set."""
     rows = []
-    for file, values in found.items():
-        in_column = [_code(in_yaml(values[name])) if name in values else "" for name in columns]
-        others = [
-            _code(f"{name}: {in_yaml(value)}")
-            for name, value in values.items()
-            if name not in columns and (name, value) != ("ruleset", file)
-        ]
-        rows.append([_code(file), *in_column, ", ".join(others)])
-    return _table(("configuration", *map(_code, columns), "others"), rows)
+    for file in sorted(CONFIGS.glob("*.yaml")):
+        if file.name not in default_configs():
+            values = flat(yaml.safe_load(file.read_text("utf-8")))
+            found = [
+                _code(f"{name}: {in_yaml(value)}")
+                for name, value in values.items()
+                if (name, value) != ("ruleset", file.stem)
+            ]
+            rows.append([_code(file.stem), ", ".join(found)])
+    return _table(("configuration", "settings that differ from the defaults"), rows)
 
 
 def _command(name: str) -> str:

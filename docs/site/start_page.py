@@ -43,10 +43,12 @@ SECTIONS: dict[str, tuple[str, dict[str, str]]] = {
         {
             "guides/environments": "Environments",
             "guides/choosing": "Choose observation and algorithm",
+            "guides/opponents": "Choose an opponent",
             "guides/libraries": "Other libraries",
             "guides/language_models": "Language models",
             "guides/train": "Train",
             "guides/evaluate": "Evaluate",
+            "guides/exploitability": "Measure exploitability",
             "guides/compare": "Compare in tables",
             "guides/extend": "Extend",
             "guides/own_ruleset": "Your own ruleset",
@@ -81,6 +83,7 @@ SECTIONS: dict[str, tuple[str, dict[str, str]]] = {
             "explanation/sowing": "Why relays are hard",
             "explanation/rewards": "Rewards and signs",
             "explanation/openings": "Openings and intervals",
+            "explanation/searches": "The searches",
             "explanation/solver": "The solver",
             "explanation/solved": "Solved games and their proofs",
             "explanation/architecture": "Architecture",
@@ -91,6 +94,7 @@ SECTIONS: dict[str, tuple[str, dict[str, str]]] = {
         "results",
         {
             "results/leaderboard": "Leaderboard",
+            "results/bundled_agents": "Bundled agents",
             "results/exploitability": "Exploitability",
             "results/text_leaderboard": "Text leaderboard",
             "results/solved": "Solved games",

@@ -178,8 +178,11 @@ def test_the_examples_run() -> None:
     text = (Path(start_page.__file__).parent / "index.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     assert len(blocks) == 3
+    names: dict[str, Any] = {}
     for block in blocks:
-        exec(block, {})
+        exec(block, names)
+    assert f"turn.laps            # {names['turn'].laps}\n" in blocks[2]
+    assert f"turn.captured        # {names['turn'].captured} seeds\n" in blocks[2]
 
 
 def test_each_page_is_in_one_section_of_the_contents() -> None:

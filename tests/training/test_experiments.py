@@ -83,9 +83,9 @@ def test_the_table_has_a_row_a_configuration_and_keeps_those_it_has(tmp_path: Pa
     cells = [cell.strip() for cell in table[2].split("|")]
     assert cells[4] == "1, 2"
     one, two = (100 * row["matches"][0]["win_rate"] for row in rows[:2])
-    assert cells[7] == f"{(one + two) / 2:.1f} ({one:.1f}, {two:.1f})"
+    assert cells[6] == f"{(one + two) / 2:.1f} ({one:.1f}, {two:.1f})"
     one, two = (row["regret"]["overall"]["mean_regret"] for row in rows[:2])
-    assert cells[11] == f"{(one + two) / 2:.2f} ({one:.2f}, {two:.2f})"
+    assert cells[10] == f"{(one + two) / 2:.2f} ({one:.2f}, {two:.2f})"
     options = ["--options", "--ppo.gamma 0.9"]
     assert figures.main([str(first), *words, *options]) == 2
     assert error_checks.names(capsys.readouterr().err, ["ppo.gamma", 1.0, 0.9, "--folder"])

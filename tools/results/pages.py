@@ -2,12 +2,13 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from mancala_env import rulesets, solver
+from mancala_env._util.package_data import rulesets_with
 from mancala_env.benchmark import Results
 from mancala_env.benchmark.summary import BenchmarkSummary
 from mancala_env.evaluation import Ladder, stored_ladder
@@ -31,7 +32,8 @@ COMMAND = "python -m tools.results"
 QUICK = ("greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100", "mcts:1000")
 SLOW = ("perfect", "perfect+traps")
 NETWORKS = ("value+minimax:6", "trained")
-EXPLOITED = (*AGENTS[1:], *(spec for specs in BY_KIND.values() for spec in specs))  # not `random`
+EXPLOITED = AGENTS[1:]  # not `random`
+EXPLOITED_NETWORKS = tuple(spec for specs in BY_KIND.values() for spec in specs)
 _SHOWN = "layli_goobalay"  # ruleset of the benchmark's page
 _LEARNING = ROOT / "benchmarks" / "learning" / "results.jsonl"
 # Rows of the page of speeds: what is measured, its figure in the history, and the unit.
@@ -119,12 +121,12 @@ def leaderboard() -> dict[str, str]:
     slow = {name: ladder for name, ladder in ladders.items() if set(SLOW) <= set(ladder.anchors)}
     stored = stored_regrets()
     rows = [_ladder_row(*found) for found in ladders.items()]
-    exploited = [[f"`{name}`", *(exploitability_of(spec, name) for spec in EXPLOITED)] for name in ladders]
     return {
         "shown": rulesets.lookup(_SHOWN).title,
         "glance": _glance(ladders[_SHOWN], stored["rulesets"][_SHOWN]),
         "elo": table(("ruleset", "openings", *QUICK), rows, QUICK),
-        "exploitability": table(("ruleset", *EXPLOITED), exploited, EXPLOITED),
+        "exploitability": _exploited(rulesets.names(), EXPLOITED),
+        "exploitability_of_networks": _exploited(rulesets_with("value"), EXPLOITED_NETWORKS),
         "networks": table(("ruleset", *NETWORKS), _network_rows(), NETWORKS),
         "perfect": _perfect(slow),
         "traps": _traps(slow),
@@ -177,6 +179,11 @@ def _perfect(ladders: dict[str, Ladder]) -> str:
         rows.append(cells)
     heads = [head for spec in SLOW for head in (f"`{spec}`: Elo", "score")]
     return table(("ruleset", "games", *heads), rows, ("games", *heads))
+
+
+def _exploited(names: Iterable[str], specs: tuple[str, ...]) -> str:
+    rows = [[f"`{name}`", *(exploitability_of(spec, name) for spec in specs)] for name in names]
+    return table(("ruleset", *specs), rows, specs)
 
 
 def _pairs(ladder: Ladder, spec: str) -> np.ndarray:

@@ -168,10 +168,8 @@ def table(found: list[dict[str, Any]]) -> str:
         "network",
         "seeds",
         "steps",
-        "steps/s",
         *OPPONENTS,
         "mean regret (seeds a move)",
-        "revision",
     ]
     rows = [_row([each for each in found if each["config"] == name]) for name in _names(found)]
     return f"{markdown.table(headings, rows)}\n"
@@ -221,10 +219,8 @@ def _row(runs: list[dict[str, Any]]) -> list[str]:
         first["network"],
         ", ".join(str(run["seed"]) for run in runs),
         f"{fmean(run['turns'] for run in runs) / 1e6:.1f} M",
-        f"{fmean(run['turns_per_second'] for run in runs):,.0f}",
         *rates,
         regret,
-        ", ".join(dict.fromkeys(run["git"] for run in runs)),
     ]
 
 
@@ -261,7 +257,7 @@ def page(found: list[dict[str, Any]]) -> str:
     return f"""# Strength of each configuration
 
 This command trains and evaluates the configurations of `configs/` and writes this page. The JSON file beside
-it holds every number.{measured}
+it holds every number, the speed and the commit of each run.{measured}
 
 ```text
 python training/experiments/figures.py --minutes MINUTES --games GAMES --options OPTIONS --seeds SEEDS
@@ -274,7 +270,6 @@ The columns show:
 - **mean regret**: the seeds that an average move loses compared with perfect play, over the bundled solved
   positions.
 - **steps**: environment steps of the training. They depend on the load of the machine.
-- **revision**: the commit that trained and evaluated.
 
 With several seeds, a cell shows the mean and, in brackets, the value of each seed. With one seed, the
 brackets hold a 95 % interval.
