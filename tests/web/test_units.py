@@ -1,6 +1,7 @@
 """Run the unit tests of the page's modules in node."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -18,11 +19,11 @@ def test_the_units_of_the_page(file: str) -> None:
     if NODE is None:
         pytest.skip("no node on this machine")
     done = subprocess.run(
-        [NODE, "--test", "--test-reporter=tap", str(Path(__file__).with_name(file))],
+        [NODE, "--test-reporter=tap", str(Path(__file__).with_name(file))],
         env=os.environ | {"FOLDER": str(FOLDER)},
         capture_output=True,
         text=True,
         timeout=300,
     )
     assert done.returncode == 0, done.stdout
-    assert "# pass 0" not in done.stdout
+    assert re.search(r"^# pass [1-9]", done.stdout, re.M)

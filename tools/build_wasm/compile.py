@@ -48,6 +48,7 @@ def _compiled(function: Callable[..., Any], is_real: bool = False) -> tuple[str,
     flags.error_model = "numpy"
     flags.no_cpython_wrapper = True
     flags.no_cfunc_wrapper = True
+    flags.no_compile = True
     context: Any = cpu_target
     number = types.float64 if is_real else types.int32
     with global_compiler_lock:
