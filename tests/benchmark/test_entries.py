@@ -307,10 +307,10 @@ def test_td_plays_every_kind_of_game(name, tmp_path):
 @pytest.mark.slow
 def test_ppo_ends_by_core_minutes_and_not_by_the_time_of_day(tmp_path):
     entry = read_entry(ROOT / "training" / "benchmark" / "ppo_mirror.py")
-    budget = LearningBudget(limit_of_minutes(0.03), (1.0,))
+    budget = LearningBudget(limit_of_minutes(0.05), (1.0,))
     points = list(entry.learn(TASKS["board"], LAYLI, budget, 1, tmp_path))
     # It ends when another update would exceed the budget.
-    assert 0.9 <= budget.seconds < 5.4
+    assert 1.5 <= budget.seconds < 9
     assert isinstance(points[-1], Point)
 
 
@@ -407,7 +407,7 @@ def test_rllibs_entry_beside_another(tmp_path, capsys):
     if importlib.util.find_spec("ray") is None:
         pytest.skip("ray is not installed here")
     entry_of(tmp_path, HONEST, "whole")
-    words = [str(ROOT / "training/benchmark/rllib_ppo.py"), str(tmp_path / "whole.py"), "--steps", "400"]
+    words = [str(ROOT / "training/benchmark/rllib_ppo.py"), str(tmp_path / "whole.py"), "--steps", "1000"]
     words += ["--folder", "out"]
     cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
     done = subprocess.run(
@@ -420,6 +420,6 @@ def test_rllibs_entry_beside_another(tmp_path, capsys):
     assert cli.main(["benchmark", "--folder", str(tmp_path / "out"), "--json"]) == 0
     (contest,) = json.loads(capsys.readouterr().out)["contests"]
     assert {entry["entry"] for entry in contest["entries"]} == {"rllib_ppo", "whole"}
-    assert all(entry["steps"] <= 400 for entry in contest["entries"])
+    assert all(entry["steps"] <= 1000 for entry in contest["entries"])
     lines = (tmp_path / "out" / "results.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["what"] for line in lines].count("measured") == 4

@@ -164,7 +164,7 @@ class Worker:
         self.process.stdin.write(f"{ready}\t{work}\n")
         assert self.lines.get(timeout=600) == "ready"  # compilation is slow on a busy machine
         started = self.processor_seconds()
-        while self.processor_seconds() < started + 0.1:  # at work, however busy the machine is
+        while self.processor_seconds() < started + 0.1 and self.lines.empty():  # until it is at work
             time.sleep(0.02)
         began, before = time.perf_counter(), self.processor_seconds()
         self.process.send_signal(signal.SIGINT)
