@@ -180,8 +180,8 @@ class Observer:
 
 
 def _check_array(name: str, array: np.ndarray, shape: tuple[int, ...], types: tuple[type, ...]) -> None:
-    allowed = " or ".join(np.dtype(kind).name for kind in types)
     if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype not in types:
+        allowed = " or ".join(np.dtype(kind).name for kind in types)
         found = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else repr(array)
         raise InvalidArgument(f"{name} must be {allowed} of shape {shape}, not {found}")
     if not array.flags.c_contiguous:

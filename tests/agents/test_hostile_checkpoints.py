@@ -69,21 +69,20 @@ def legacy(size: int) -> bytes:
 def hostile_files(honest: bytes) -> dict[str, bytes]:
     """Return files that would cost gigabytes or minutes if their declared sizes were trusted."""
     content = members(honest)
-    zeros = bytes(300 * MEGABYTE)
+    zeros = bytes(253_000_000)  # more than the 200 MB that the test allows
+    unpacks = packed(content | {"identity.json": zeros}, zipfile.ZIP_DEFLATED)
     expanded = {  # one number, expanded to a gigabyte
         "network.body.0.weight": torch.zeros(1).expand(4096, 4096),
     }
     return {
         "a network of a gigabyte, claimed": altered(honest, network=HUGE),
-        "an identity that unpacks to 300 MB": packed(
-            content | {"identity.json": zeros}, zipfile.ZIP_DEFLATED
+        "an identity that unpacks to 253 MB": unpacks,
+        "an identity that unpacks to 253 MB and claims 1 KB": with_claimed_size(
+            unpacks, "identity.json", 1024
         ),
-        "an identity that unpacks to 300 MB and claims 1 KB": with_claimed_size(
-            packed(content | {"identity.json": zeros}, zipfile.ZIP_DEFLATED), "identity.json", 1024
-        ),
-        "weights that unpack to 300 MB": packed(content | {"policy.pth": zeros}, zipfile.ZIP_DEFLATED),
+        "weights that unpack to 253 MB": packed(content | {"policy.pth": zeros}, zipfile.ZIP_DEFLATED),
         "a huge network, and weights that unpack to its size": packed(
-            members(altered(honest, network=HUGE | {"hidden": 2048})) | {"policy.pth": zeros[:253_000_000]},
+            members(altered(honest, network=HUGE | {"hidden": 2048})) | {"policy.pth": zeros},
             zipfile.ZIP_DEFLATED,
         ),
         "weights that claim 1 GB": with_claimed_size(

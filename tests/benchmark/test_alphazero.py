@@ -219,11 +219,12 @@ def test_the_replay_keeps_the_latest_positions() -> None:
 def test_a_short_run_learns_and_repeats_bit_for_bit(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(alphazero.observations, "kinds_of", lambda ruleset: ())  # the task's, "replies"
     monkeypatch.setattr(alphazero, "HIDDEN", 32)
-    learned = []
+    learned, learners = [], []
     for name, seed in (("first", 1), ("second", 1), ("third", 2)):
-        budget = LearningBudget(limit_of_steps(8192 if seed == 1 else 1024), (1.0,))
-        *_, point = ENTRY.learn(TASKS["anything"], LAYLI, budget, seed, tmp_path / name)
-        assert point.steps <= budget.limit.amount
+        budget = LearningBudget(limit_of_steps(8192), (0.25, 1.0))
+        learners.append(ENTRY.learn(TASKS["anything"], LAYLI, budget, seed, tmp_path / name))
+        point = next(learners[-1])
+        budget.note_measured(point.steps)
         agent = agents.make(str(point.player), LAYLI, seed=1, num_threads=1)
         assert isinstance(agent, CheckpointAgent)
         learned.append(agent.network.state_dict())
@@ -233,6 +234,8 @@ def test_a_short_run_learns_and_repeats_bit_for_bit(tmp_path: Path, monkeypatch)
     )
     assert same
     assert not other
+    *_, point = learners[0]
+    assert 2048 < point.steps <= 8192
     player = tmp_path / "first" / "alphazero.safetensors"
     assert play_matches(str(player), "random", LAYLI, games=400, seed=5).win_rate > 0.75
     assert play_matches(f"policy+mcts:8:{player}", "random", LAYLI, games=2, seed=1).games == 2

@@ -48,7 +48,8 @@ FILES = sorted((ROOT / "training" / "benchmark").glob("*.py"))
 HERE = [path for path in FILES if path.stem != "rllib_ppo"]
 NEEDS = {"tianshou_dqn": "tianshou"}
 # Budgets in steps. Learners that search each turn take milliseconds for a step, and get smaller ones.
-STEPS, STEPS_OF = 2000, {"alphazero": 500, "gumbel_alphazero": 800}
+# Distillation ends the games under way, so it needs a larger one.
+STEPS, STEPS_OF = 1000, {"alphazero": 250, "gumbel_alphazero": 500, "ppo_distilled": 2000}
 LAYLI = rulesets.lookup("layli_goobalay")
 
 
@@ -93,8 +94,8 @@ def test_entries_learn_rulesets_without_a_value_network(ruleset, tmp_path):
     entry = read_entry(ROOT / "training" / "benchmark" / "expert_iteration.py")
     task, ruleset = task_named("anything@board"), rulesets.lookup(ruleset)
     entry.prepare(task, ruleset)
-    (point,) = entry.learn(task, ruleset, LearningBudget(limit_of_steps(2000), (1.0,)), 1, tmp_path)
-    assert 0 < point.steps <= 2000
+    (point,) = entry.learn(task, ruleset, LearningBudget(limit_of_steps(1000), (1.0,)), 1, tmp_path)
+    assert 0 < point.steps <= 1000
 
 
 def test_the_labelling_search_depends_on_whether_a_value_network_is_bundled(tmp_path):
@@ -115,15 +116,15 @@ def test_all_turns_that_distillation_plays_are_steps(tmp_path, monkeypatch):
 
     monkeypatch.setattr(distillation, "label_positions", counted)
     entry = read_entry(ROOT / "training" / "benchmark" / "ppo_distilled.py")
-    budget = LearningBudget(limit_of_steps(6000), (1.0,))
+    budget = LearningBudget(limit_of_steps(3000), (1.0,))
     (point,) = entry.learn(TASKS["anything"], LAYLI, budget, 1, tmp_path)
     assert isinstance(point.player, Path)
     played = read_identity(point.player).environment_steps
-    assert len(labelled[0]) > 0.4 * 6000  # games under way are played to their end
+    assert len(labelled[0]) > 0.4 * 3000  # games under way are played to their end
     assert labelled[0].turns > 1.1 * len(labelled[0])  # boards held out for evaluation are played, too
     assert played > 0
     assert point.steps == labelled[0].turns + played
-    assert point.steps <= 6000
+    assert point.steps <= 3000
 
 
 def test_the_last_generation_that_there_was_time_for_is_kept(tmp_path, monkeypatch):
@@ -181,7 +182,7 @@ def test_an_entry_that_stores_its_state_resumes(name, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "steps"), [("ppo_pool", 3000), ("expert_iteration", 1000), ("alphazero", 500)]
+    ("name", "steps"), [("ppo_pool", 1500), ("expert_iteration", 600), ("alphazero", 250)]
 )
 def test_a_learner_learns_the_same_however_often_it_is_measured(name, steps, tmp_path):
     entry = read_entry(ROOT / "training" / "benchmark" / f"{name}.py")

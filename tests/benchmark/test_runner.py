@@ -1,9 +1,8 @@
 """The benchmark runner: measurements, rejected learners, and resuming after a kill."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -203,19 +202,16 @@ def test_a_learner_that_ends_its_program_fails_and_others_continue(tmp_path):
     assert steps_of(results, wanted) == [[1], [300, 500, 1000]]
 
 
-RUN = """
-import sys
-sys.path[:0] = {path!r}
-from pathlib import Path
-from benchmark_learners import entry_of, run
-run([entry_of(Path({folder!r}), {body!r})], Path({folder!r}), tasks=["board"], points=5)
-"""
-
-
 def run_and_be_killed(folder, body):
-    code = RUN.format(path=sys.path, folder=str(folder), body=body)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == -9, done.stderr
+    """Run a learner in a fork, which saves the imports of a new process, until it kills itself."""
+    child = get_context("fork").Process(target=run_in_five_points, args=(folder, body))
+    child.start()
+    child.join()
+    assert child.exitcode == -9
+
+
+def run_in_five_points(folder, body):
+    return run([entry_of(folder, body)], folder, tasks=["board"], points=5)
 
 
 # Points at 62.5, 125, 250, 500 and 1,000 of 1,000 steps: measured after 100, 200, 300, 500 and 1,000.
@@ -225,7 +221,7 @@ def test_a_kill_loses_what_was_learned_since_the_last_measurement_and_no_more(ki
     body = f"    KILLED_AT = {killed_at}" + STORING
     run_and_be_killed(tmp_path, body)
     before = (tmp_path / RESULTS).read_text(encoding="utf-8").splitlines()
-    _, _, results, wanted = run([entry_of(tmp_path, body)], tmp_path, tasks=["board"], points=5)
+    _, _, results, wanted = run_in_five_points(tmp_path, body)
     assert steps_of(results, wanted) == [[100, 200, 300, 500, 1000]]
     lines = (tmp_path / RESULTS).read_text(encoding="utf-8").splitlines()
     assert lines[: len(before)] == before
@@ -242,7 +238,7 @@ def test_a_learner_that_stores_nothing_starts_over_and_its_old_measurements_do_n
     kill += "            (folder / 'killed').touch(), os.kill(os.getpid(), signal.SIGKILL)\n"
     body = HONEST.replace("        if budget", kill + "        if budget")
     run_and_be_killed(tmp_path, body)
-    _, _, results, wanted = run([entry_of(tmp_path, body)], tmp_path, tasks=["board"], points=5)
+    _, _, results, wanted = run_in_five_points(tmp_path, body)
     assert steps_of(results, wanted) == [[100, 200, 300, 500, 1000]]
     kinds = [
         json.loads(line)["what"] for line in (tmp_path / RESULTS).read_text(encoding="utf-8").splitlines()

@@ -15,6 +15,7 @@ import termios
 import threading
 import time
 from functools import partial
+from multiprocessing import get_context
 
 import pytest
 import soak_losses
@@ -35,6 +36,7 @@ from soak_starter import starter
 
 from mancala_env import Ruleset
 from mancala_env import evaluation as evaluation_package
+from mancala_env._util import command_line
 from mancala_env.games.records import GameRecord, InvalidRecord, recordable, write_games, writer
 
 GAME = soak_losses.GAME
@@ -132,25 +134,29 @@ def _with_terminal(at_hangup: signal.Handlers) -> None:
     signal.signal(signal.SIGHUP, at_hangup)
 
 
-@pytest.mark.slow
-def test_a_signal_that_is_ignored_stays_ignored():
-    code = (
-        "import signal\n"
-        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
-        "from mancala_env.training.run import stop_on_signals\n"
-        "from mancala_env._util.command_line import run\n"
-        "class Run: stopped_by = None\n"
-        "def main():\n"
-        "    signal.raise_signal(signal.SIGHUP)\n"
-        "    with stop_on_signals(Run):\n"
-        "        signal.raise_signal(signal.SIGHUP)\n"
-        "        signal.raise_signal(signal.SIGTERM)\n"
-        "    print(Run.stopped_by)\n"
-        "    return 0\n"
-        "run('nohup', main)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "SIGTERM\n"
+def test_a_signal_that_is_ignored_stays_ignored(tmp_path):
+    child = get_context("fork").Process(target=_ignore_and_stop, args=(tmp_path / "stopped_by",))
+    child.start()
+    child.join()
+    assert (tmp_path / "stopped_by").read_text() == "SIGTERM"
+
+
+def _ignore_and_stop(file):
+    from mancala_env.training.run import stop_on_signals
+
+    class Run:
+        stopped_by = ""
+
+    def main():
+        signal.raise_signal(signal.SIGHUP)
+        with stop_on_signals(Run):
+            signal.raise_signal(signal.SIGHUP)
+            signal.raise_signal(signal.SIGTERM)
+        file.write_text(Run.stopped_by)
+        return 0
+
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    command_line.run("nohup", main)
 
 
 @pytest.mark.parametrize("stream", ["output", "errors"])

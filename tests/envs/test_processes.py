@@ -163,7 +163,9 @@ class Worker:
         assert self.process.stdin is not None
         self.process.stdin.write(f"{ready}\t{work}\n")
         assert self.lines.get(timeout=600) == "ready"  # compilation is slow on a busy machine
-        time.sleep(0.3)
+        started = self.processor_seconds()
+        while self.processor_seconds() < started + 0.1 and self.lines.empty():  # until it is at work
+            time.sleep(0.02)
         began, before = time.perf_counter(), self.processor_seconds()
         self.process.send_signal(signal.SIGINT)
         assert self.lines.get(timeout=SECONDS) == "stopped"
@@ -298,9 +300,13 @@ def test_training_holds_no_more_after_each_run(tmp_path: Path) -> None:
             "--folder",
             str(tmp_path),
             "--environment_steps",
-            "8192",
+            "4096",
+            "--distillation.positions",
+            "1100",
+            "--distillation.spec",
+            "minimax:2",
         ]
-        config, _ = read_config([*words, "--name", str(next(numbers)), "--distillation.positions", "1100"])
+        config, _ = read_config([*words, "--name", str(next(numbers))])
         run.train(config, RunFolder.create(config), Console(quiet=True))
 
     assert grows_by(train, 2, 4) < 48

@@ -38,7 +38,7 @@ def test_every_ruleset_of_the_written_sources_and_the_match_are_in_the_table() -
 def test_the_table_has_a_row_a_configuration_and_keeps_those_it_has(tmp_path: Path, capsys) -> None:
     first = tiny_config(tmp_path, "gabata_i_tiny")
     second = tiny_config(tmp_path, "layli_tiny", ruleset="layli_goobalay", rounds="match")
-    words = ["--minutes", "0.01", "--games", "4", "--folder", str(tmp_path / "runs")]
+    words = ["--minutes", "0.005", "--games", "4", "--folder", str(tmp_path / "runs")]
     words += ["--out", str(tmp_path / "figures.md")]
     assert figures.main([str(first), *words]) == 0
     kept = (tmp_path / "figures.json").read_text()
@@ -53,7 +53,7 @@ def test_the_table_has_a_row_a_configuration_and_keeps_those_it_has(tmp_path: Pa
     )
     table = [line for line in (tmp_path / "figures.md").read_text().splitlines() if line.startswith("|")]
     assert len(table) == 4
-    assert table[2].startswith("| `gabata_i_tiny` | 0.01 minutes | replies, 16 hidden | 1 |")
+    assert table[2].startswith("| `gabata_i_tiny` | 0.005 minutes | replies, 16 hidden | 1 |")
     rate = rows[0]["matches"][0]["win_rate"]
     assert f"| {rate:.1%} (" in table[2]
     assert len({line.count("|") for line in table}) == 1
@@ -91,8 +91,8 @@ def test_the_table_has_a_row_a_configuration_and_keeps_those_it_has(tmp_path: Pa
     assert error_checks.names(capsys.readouterr().err, ["ppo.gamma", 1.0, 0.9, "--folder"])
     assert figures.main([str(first), *words, *options, "--folder", str(tmp_path / "others")]) == 0
     again, other = json.loads((tmp_path / "figures.json").read_text())
-    assert (again["trained"], again["seed"], other) == ("0.01 minutes, `--ppo.gamma 0.9`", 1, rows[2])
-    assert "| 0.01 minutes, `--ppo.gamma 0.9` |" in (tmp_path / "figures.md").read_text()
+    assert (again["trained"], again["seed"], other) == ("0.005 minutes, `--ppo.gamma 0.9`", 1, rows[2])
+    assert "| 0.005 minutes, `--ppo.gamma 0.9` |" in (tmp_path / "figures.md").read_text()
 
 
 def test_the_page_of_the_documentation_is_what_its_file_of_figures_makes() -> None:
@@ -106,7 +106,7 @@ def test_two_processes_add_to_one_table(tmp_path: Path, monkeypatch) -> None:
     """Another process writes its results while this one trains."""
     out, made = tmp_path / "figures.md", []
     names = ["gabata_i_one", "gabata_i_two"]
-    words = ["--minutes", "0.01", "--games", "2", "--folder", str(tmp_path / "runs"), "--out", str(out)]
+    words = ["--minutes", "0.005", "--games", "2", "--folder", str(tmp_path / "runs"), "--out", str(out)]
     whole = figures.make_figures
 
     def beside_another(path: Path, *rest: Any) -> Any:
@@ -123,7 +123,7 @@ def test_two_processes_add_to_one_table(tmp_path: Path, monkeypatch) -> None:
 def test_the_default_table_needs_no_folder(tmp_path: Path, monkeypatch) -> None:
     path = tiny_config(tmp_path, "gabata_i_tiny")
     monkeypatch.chdir(tmp_path)
-    assert figures.main([str(path), "--minutes", "0.01", "--games", "2"]) == 0
+    assert figures.main([str(path), "--minutes", "0.005", "--games", "2"]) == 0
     assert (tmp_path / "runs" / "figures.md").is_file()
 
 
@@ -131,7 +131,7 @@ def test_the_default_table_needs_no_folder(tmp_path: Path, monkeypatch) -> None:
 def test_a_file_of_something_else_is_not_written_over(content: str, tmp_path: Path, capsys) -> None:
     first, kept = tiny_config(tmp_path, "gabata_i_tiny"), tmp_path / "figures.json"
     kept.write_text(content)
-    assert figures.main([str(first), "--minutes", "0.01", "--out", str(tmp_path / "figures.md")]) == 2
+    assert figures.main([str(first), "--minutes", "0.005", "--out", str(tmp_path / "figures.md")]) == 2
     assert error_checks.names(capsys.readouterr().err, [kept, "--out"])
     assert kept.read_text() == content
 
@@ -150,7 +150,7 @@ def test_no_table_where_the_out_is_a_folder_or_two_files_have_one_name(tmp_path:
 @pytest.mark.slow
 def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys) -> None:
     path = tiny_config(tmp_path, "gabata_i_tiny")
-    words = [str(path), "--minutes", "0.01", "--games", "4", "--folder", str(tmp_path / "tune")]
+    words = [str(path), "--minutes", "0.005", "--games", "4", "--folder", str(tmp_path / "tune")]
     folder = tmp_path / "tune" / "gabata_i_tiny"
     assert tune.main(words) == 2
     assert error_checks.names(capsys.readouterr().err, [tmp_path / "tune", "--change"])
@@ -202,7 +202,7 @@ def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys
     assert tune.main([*words, "--change", "--ppo.epochs 1"]) == 2
     assert error_checks.names(capsys.readouterr().err, path)
     assert tune.main([*words, "--minutes", "0.02"]) == 2
-    assert error_checks.names(capsys.readouterr().err, 0.01)
+    assert error_checks.names(capsys.readouterr().err, 0.005)
 
 
 def test_the_ceiling_judges_networks_and_agents_over_the_same_positions(capsys) -> None:

@@ -3,13 +3,11 @@
 import io
 import json
 import math
-import os
 import pickle
 import shutil
-import signal
-import subprocess
-import sys
 import zipfile
+from multiprocessing import Pipe, get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -251,26 +249,21 @@ def test_a_run_resumed_half_way_keeps_to_the_same_line() -> None:
 # One process per folder
 
 
-_HOLDER = """
-import sys
-from pathlib import Path
-from mancala_env.training.run_folder import RunFolder
-with RunFolder(Path(sys.argv[1])).locked():
-    print("held", flush=True)
-    sys.stdin.read()
-"""
+def hold(run: Path, pipe: Connection) -> None:
+    with RunFolder(run).locked():
+        pipe.send("held")
+        pipe.recv()
 
 
 @pytest.mark.slow
 def test_a_second_process_on_a_run_is_refused_and_a_killed_one_holds_nothing(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    holder = subprocess.Popen(
-        [sys.executable, "-c", _HOLDER, str(run)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    here, there = Pipe()
+    holder = get_context("fork").Process(target=hold, args=(run, there))
+    holder.start()
     try:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "held\n"
+        assert here.recv() == "held"
         (run / ".half.part").write_text("the first one's", encoding="utf-8")
         before = (run / "config.yaml").read_bytes()
         assert resume(run, 1024) == 2
@@ -278,8 +271,8 @@ def test_a_second_process_on_a_run_is_refused_and_a_killed_one_holds_nothing(
         assert (run / ".half.part").exists(), "what the first one writes is left alone"
         assert (run / "config.yaml").read_bytes() == before
     finally:
-        os.kill(holder.pid, signal.SIGKILL)
-        holder.communicate()
+        holder.kill()
+        holder.join()
     assert resume(run, 768) == 0
     assert not (run / ".half.part").exists()
 

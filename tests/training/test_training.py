@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from collections.abc import Sequence
@@ -602,11 +603,9 @@ def test_what_cannot_be_resumed_is_refused(tmp_path: Path, capsys) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-def test_a_signal_ends_the_run_with_everything_saved(tmp_path: Path, number: signal.Signals) -> None:
-    words = smoke(tmp_path, "--environment_steps", "100000000")
+def test_ctrl_c_ends_the_program_with_everything_saved(tmp_path: Path) -> None:
     run = subprocess.Popen(
-        [sys.executable, str(CONFIGS.parent / "training" / "train.py"), *words],
+        [sys.executable, str(CONFIGS.parent / "training" / "train.py"), *smoke(tmp_path, *ENDLESS)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -616,14 +615,40 @@ def test_a_signal_ends_the_run_with_everything_saved(tmp_path: Path, number: sig
     while not (metrics.exists() and metrics.read_text()) and time.monotonic() < deadline:
         assert run.poll() is None, run.communicate()[0]
         time.sleep(0.05)
-    run.send_signal(number)
+    run.send_signal(signal.SIGINT)
     said, _ = run.communicate(timeout=120)
     assert run.returncode == 0, said
+    check_what_was_saved(tmp_path / "smoke", said, signal.SIGINT)
+
+
+ENDLESS = ("--environment_steps", "100000000")
+
+
+def check_what_was_saved(run: Path, said: str, number: signal.Signals) -> None:
     assert f"Ended early by {number.name}" in said
-    turns = read_identity(tmp_path / "smoke" / "final.zip").environment_steps
-    assert turns == json.loads(metrics.read_text().splitlines()[-1])["environment_steps"]
+    turns = read_identity(run / "final.zip").environment_steps
+    last = (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[-1]
+    assert turns == json.loads(last)["environment_steps"]
     assert turns % 2048 == 0
-    assert (tmp_path / "smoke" / "evaluation.json").exists()
+    assert (run / "evaluation.json").exists()
+
+
+@pytest.mark.slow
+def test_sigterm_ends_the_run_with_everything_saved(tmp_path: Path, capsys) -> None:
+    """The signal comes to this process, which saves the start of another one."""
+    metrics, usual = tmp_path / "smoke" / "metrics.jsonl", signal.getsignal(signal.SIGTERM)
+
+    def send() -> None:
+        while not (metrics.exists() and metrics.read_text(encoding="utf-8")):
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    sender = threading.Thread(target=send, daemon=True)
+    sender.start()
+    assert command.main(smoke(tmp_path, *ENDLESS)) == 0
+    sender.join()
+    check_what_was_saved(tmp_path / "smoke", capsys.readouterr().out, signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) == usual
 
 
 def test_weights_that_are_not_numbers_stop_the_run(tmp_path: Path, capsys) -> None:
