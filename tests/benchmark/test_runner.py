@@ -206,7 +206,7 @@ def run_and_be_killed(folder, body):
     """Run a learner in a fork, which saves the imports of a new process, until it kills itself."""
     child = get_context("fork").Process(target=run_in_five_points, args=(folder, body))
     child.start()
-    child.join()
+    child.join(300)
     assert child.exitcode == -9
 
 

@@ -137,7 +137,7 @@ def _with_terminal(at_hangup: signal.Handlers) -> None:
 def test_a_signal_that_is_ignored_stays_ignored(tmp_path):
     child = get_context("fork").Process(target=_ignore_and_stop, args=(tmp_path / "stopped_by",))
     child.start()
-    child.join()
+    child.join(60)
     assert (tmp_path / "stopped_by").read_text() == "SIGTERM"
 
 

@@ -4,9 +4,9 @@ import json
 import os
 import random
 import shutil
-import time
+import subprocess
+import sys
 import zipfile
-from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -70,32 +70,49 @@ def damage(path: Path, member: str) -> None:
 
 # Kills
 
+# Imports and compiles once, then starts and kills the run repeatedly. It measures the time of a start on this
+# machine, so that a kill may come at any moment of a start, an update or a save.
+_KILLER = """
+import os, random, signal, sys, time
+from pathlib import Path
+from mancala_env.training import run as command
+
+seed, kills, folder, *arguments = sys.argv[1:]
+random.seed(int(seed))
+checkpoints = Path(folder, "checkpoints")
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+assert command.main([*arguments, "--name", "warm", "--environment_steps", "1"]) == 0
+pace = None
+for _ in range(int(kills)):
+    started = time.monotonic()
+    child = os.fork()
+    if not child:
+        os._exit(command.main(arguments))
+    if pace is None:
+        while not list(checkpoints.glob("*.zip")):
+            assert os.waitpid(child, os.WNOHANG) == (0, 0), "the run ended by itself"
+            time.sleep(0.005)
+        pace = time.monotonic() - started
+    time.sleep(random.uniform(0, 1.5 * pace))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    print(max(path.name for path in checkpoints.glob("*.zip")), file=sys.stderr)
+    arguments = ["--resume", folder]
+"""
+
 
 @pytest.mark.slow
 def test_a_run_killed_at_any_moment_resumes_from_its_last_checkpoint(tmp_path: Path) -> None:
-    """Each run is a fork, which saves the imports of a new process.
-
-    The first one tells the time of a start on this machine, so that a kill may come at any moment of a start,
-    an update or a save.
-    """
     seed, run = random.randrange(10**6), tmp_path / "run"
-    draw, pace, newest = random.Random(seed), None, []
-    assert command.main(words(tmp_path, "--name", "warm", "--environment_steps", "1")) == 0
-    arguments = words(tmp_path, "--environment_steps", "100000000")
-    for _ in range(6):
-        started = time.monotonic()
-        child = get_context("fork").Process(target=command.main, args=(arguments,))
-        child.start()
-        if pace is None:
-            while not list(run.glob("checkpoints/*.zip")):
-                assert child.is_alive(), "the run ended by itself"
-                time.sleep(0.005)
-            pace = time.monotonic() - started
-        time.sleep(draw.uniform(0, 1.5 * pace))
-        child.kill()
-        child.join()
-        newest.append(max(path.name for path in run.glob("checkpoints/*.zip")))
-        arguments = ["--resume", str(run)]
+    said = subprocess.run(
+        [
+            sys.executable, "-c", _KILLER, str(seed), "6", str(run),
+            *words(tmp_path, "--environment_steps", "100000000"),
+        ],
+        capture_output=True, text=True, check=True, cwd=CONFIGS.parent,
+    )  # fmt: skip
+    newest = said.stderr.split()
+    assert len(newest) == 6
     assert newest == sorted(newest), f"seed {seed}: a kill lost a checkpoint"
     folder = RunFolder(run)
     whole, faults = folder.examine()
