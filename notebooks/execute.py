@@ -7,7 +7,8 @@ python notebooks/execute.py train_first_agent
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import nbformat
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
+from jupyter_core.utils import run_sync
 from nbclient import NotebookClient
 
 from mancala_env._util.command_line import Parser, in_one_line
@@ -23,12 +25,40 @@ FOLDER = Path(__file__).resolve().parent
 _KERNEL = "this-python"
 
 
-def execute(path: Path, folder: Path, more: str = "", settings: Mapping[str, int] | None = None) -> Any:
+@contextmanager
+def new_kernel() -> Iterator[AsyncKernelManager]:
+    """Return a kernel that starts when it is first used, and end it.
+
+    Whatever kernels the machine has, it runs where the package is installed.
+    """
+    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=40"]
+    spec = {"argv": argv, "display_name": _KERNEL, "language": "python"}
+    with TemporaryDirectory() as specs:
+        where = Path(specs, "kernels", _KERNEL)
+        where.mkdir(parents=True)
+        (where / "kernel.json").write_text(json.dumps(spec))
+        found = KernelSpecManager(kernel_dirs=[str(where.parent)])
+        kernel = AsyncKernelManager(kernel_name=_KERNEL, kernel_spec_manager=found)
+        try:
+            yield kernel
+        finally:
+            if kernel.has_kernel:
+                run_sync(kernel.shutdown_kernel)(now=True)
+
+
+def execute(
+    path: Path,
+    folder: Path,
+    kernel: AsyncKernelManager,
+    more: str = "",
+    settings: Mapping[str, int] | None = None,
+) -> Any:
     """Run a notebook and return it with its output; the file does not change.
 
     Args:
         path: The notebook.
         folder: Where it runs, and writes.
+        kernel: The kernel. Names of a notebook that ran in it before are deleted.
         more: Code of one more cell to run at the end, whose output is the last one's.
         settings: Other values of settings for a short run. A setting is a line such as ``STEPS = 400_000``.
 
@@ -41,19 +71,12 @@ def execute(path: Path, folder: Path, more: str = "", settings: Mapping[str, int
         _set(notebook, name, value)
     if more:
         notebook.cells.append(nbformat.v4.new_code_cell(more))
-    with TemporaryDirectory() as specs:
-        # Whatever kernels the machine has, the notebook runs where the package is installed.
-        argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=40"]
-        spec = {"argv": argv, "display_name": _KERNEL, "language": "python"}
-        where = Path(specs, "kernels", _KERNEL)
-        where.mkdir(parents=True)
-        (where / "kernel.json").write_text(json.dumps(spec))
-        found = KernelSpecManager(kernel_dirs=[str(where.parent)])
-        manager = AsyncKernelManager(kernel_name=_KERNEL, kernel_spec_manager=found)
-        there = {"metadata": {"path": str(folder)}}
-        client = NotebookClient(notebook, km=manager, timeout=600, resources=there)
-        client.owns_km = True  # and so it is shut down at the end
+    begin = nbformat.v4.new_code_cell(f"import os\nos.chdir({str(folder)!r})\n%reset -f")
+    for one in (nbformat.v4.new_notebook(cells=[begin]), notebook):
+        client = NotebookClient(one, km=kernel, timeout=600)
         client.execute()
+        assert client.kc is not None
+        client.kc.stop_channels()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # the hour it ran
         if cell.cell_type == "code":  # what a first run says, and no later one
@@ -90,8 +113,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for path in paths:
         if not names or path.stem in names:
             plain = nbformat.read(path, as_version=4).metadata
-            with TemporaryDirectory() as folder:
-                notebook = execute(path, Path(folder))
+            with TemporaryDirectory() as folder, new_kernel() as kernel:
+                notebook = execute(path, Path(folder), kernel)
             notebook.metadata = plain
             nbformat.write(notebook, path)
             print(f"{path.name}: {len(notebook.cells)} cells")

@@ -11,8 +11,11 @@ from tools.markdown import table
 
 
 def hidden_contents(pages: Iterable[str]) -> str:
-    """Return what makes pages part of the table of contents at the side."""
-    return "\n".join(["```{toctree}", ":hidden:", "", *pages, "```"])
+    """Return what makes pages part of the table of contents at the side.
+
+    Depth 1 is their titles. Otherwise Sphinx copies all their headings for each page and removes them again.
+    """
+    return "\n".join(["```{toctree}", ":hidden:", ":maxdepth: 1", "", *pages, "```"])
 
 
 _RULES = "../reference/rules.md"

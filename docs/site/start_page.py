@@ -252,4 +252,6 @@ def _contents(stems: Collection[str]) -> str:
 
 def _list(caption: str, listed: Iterable[str], titles: dict[str, str], stems: Collection[str]) -> str:
     lines = [f"{titles[stem]} <{stem}>" if stem in titles else stem for stem in listed if stem in stems]
-    return "\n".join(["```{toctree}", f":caption: {caption}", ":hidden:", "", *lines, "```", ""])
+    return "\n".join(
+        ["```{toctree}", f":caption: {caption}", ":hidden:", ":maxdepth: 1", "", *lines, "```", ""]
+    )

@@ -3,12 +3,14 @@
 import itertools
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 from error_checks import raises
+from jupyter_client.manager import AsyncKernelManager
 
 from mancala_env import Position, solver
 from notebooks import execute
@@ -40,10 +42,19 @@ def test_stored_notebooks_ran_in_order_and_name_no_machine(path: Path) -> None:
     assert path.stat().st_size < 400_000
 
 
-def run_short(path: Path, folder: Path, facts: str, **settings: int) -> tuple[Any, dict[str, Any]]:
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[AsyncKernelManager]:
+    """One kernel for all notebooks: it imports torch only once, and forgets the names of each notebook."""
+    with execute.new_kernel() as one:
+        yield one
+
+
+def run_short(
+    path: Path, folder: Path, kernel: AsyncKernelManager, facts: str, **settings: int
+) -> tuple[Any, dict[str, Any]]:
     """Run a notebook with small settings; return it and the facts, an expression of a dict in its names."""
     code = f"import json\nprint(json.dumps({facts}, default=float))"
-    notebook = execute.execute(path, folder, code, settings)
+    notebook = execute.execute(path, folder, kernel, code, settings)
     said = json.loads(notebook.cells.pop().outputs[0].text)
     assert kinds(notebook) == kinds(nbformat.read(path, as_version=4)), "run notebooks/execute.py again"
     return notebook, said
@@ -54,15 +65,17 @@ def printed(notebook: Any) -> str:
     return "".join(output["text"] for output in outputs(notebook) if output["output_type"] == "stream")
 
 
-def test_a_setting_that_a_notebook_does_not_have_is_refused(tmp_path: Path) -> None:
+def test_a_setting_that_a_notebook_does_not_have_is_refused(
+    tmp_path: Path, kernel: AsyncKernelManager
+) -> None:
     with raises(KeyError, "TURNS"):
-        execute.execute(execute.FOLDER / "train_first_agent.ipynb", tmp_path, settings={"TURNS": 1})
+        execute.execute(execute.FOLDER / "train_first_agent.ipynb", tmp_path, kernel, settings={"TURNS": 1})
 
 
 @pytest.mark.slow
-def test_the_lesson_shows_what_it_says(tmp_path: Path) -> None:
+def test_the_lesson_shows_what_it_says(tmp_path: Path, kernel: AsyncKernelManager) -> None:
     path = execute.FOLDER / "learn_layli_goobalay.ipynb"
-    notebook, said = run_short(path, tmp_path, "{'after': after.to_text(), 'final': final}")
+    notebook, said = run_short(path, tmp_path, kernel, "{'after': after.to_text(), 'final': final}")
     assert re.findall(r"^(S\d: .*)$", printed(notebook), re.MULTILINE) == [
         "S6: 1 lap, captures nothing",
         "S1: 2 laps, captures nothing",
@@ -108,7 +121,7 @@ def test_each_exercise_has_one_answer() -> None:
 
 
 @pytest.mark.slow
-def test_perfect_play_follows_a_game_and_measures_agents(tmp_path: Path) -> None:
+def test_perfect_play_follows_a_game_and_measures_agents(tmp_path: Path, kernel: AsyncKernelManager) -> None:
     path = execute.FOLDER / "perfect_play.ipynb"
     facts = (
         "import json\nprint(json.dumps({'leads': leads, 'lost': [given_away(move) for move in moves], "
@@ -116,7 +129,7 @@ def test_perfect_play_follows_a_game_and_measures_agents(tmp_path: Path) -> None
         "parts.items()}, 'regret': {name: one.overall.mean_regret for name, one in regrets.items()}}, "
         "default=int))"
     )
-    notebook = execute.execute(path, tmp_path, facts, {"STEPS": 16_384})
+    notebook = execute.execute(path, tmp_path, kernel, facts, {"STEPS": 16_384})
     said = json.loads(notebook.cells.pop().outputs[0].text)
     assert kinds(notebook) == kinds(nbformat.read(path, as_version=4)), "run notebooks/execute.py again"
     assert said["leads"][0] == 8
@@ -134,7 +147,7 @@ def outputs(notebook) -> list[dict]:
 
 
 @pytest.mark.slow
-def test_the_first_agent_is_trained_saved_and_measured(tmp_path: Path) -> None:
+def test_the_first_agent_is_trained_saved_and_measured(tmp_path: Path, kernel: AsyncKernelManager) -> None:
     path = execute.FOLDER / "train_first_agent.ipynb"
     facts = (
         "{'curves': [plain_curve.points, curve.points], 'lines': lines, "
@@ -142,7 +155,7 @@ def test_the_first_agent_is_trained_saved_and_measured(tmp_path: Path) -> None:
         "'worst': worst.regret, 'same': int((agents.from_policy(model, RULESET, observation='replies')"
         ".act(env.get_attr('position')[0].games) == agent.act(env.get_attr('position')[0].games)).all())}"
     )
-    notebook, said = run_short(path, tmp_path, facts, STEPS=8192, GAMES=20)
+    notebook, said = run_short(path, tmp_path, kernel, facts, STEPS=8192, GAMES=20)
     assert (tmp_path / "first_agent.zip").is_file()
     assert said["same"], "the loaded model plays as the saved one"
     for points in said["curves"]:
@@ -156,13 +169,13 @@ def test_the_first_agent_is_trained_saved_and_measured(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_self_play_learns_with_the_sign_rule(tmp_path: Path) -> None:
+def test_self_play_learns_with_the_sign_rule(tmp_path: Path, kernel: AsyncKernelManager) -> None:
     path = execute.FOLDER / "self_play_of_your_own.ipynb"
     facts = (
         "{'curve': curve, 'regrets': regrets, 'shape': found.policy.shape, "
         "'sum': found.policy.sum(axis=1).tolist()}"
     )
-    notebook, said = run_short(path, tmp_path, facts, STEPS=20_000, GAMES=50)
+    notebook, said = run_short(path, tmp_path, kernel, facts, STEPS=20_000, GAMES=50)
     before, after = re.findall(r"^(?:before|after 50 games): regret (\S+)$", printed(notebook), re.MULTILINE)
     assert float(after) < float(before)
     assert "turns followed by a turn of the same player: 12" in printed(notebook)

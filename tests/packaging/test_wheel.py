@@ -29,6 +29,18 @@ minutes: 0.02
 network: {observation: board, hidden: 16}
 evaluation: {games: 2}
 """
+COMMANDS = """\
+import contextlib, io, json, sys
+from mancala_env import cli
+
+outputs = []
+for words in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        if cli.main(words):
+            sys.exit(f"mancala {words}: {said.getvalue()}")
+    outputs.append(said.getvalue())
+print(json.dumps(outputs))
+"""
 
 
 def files_of(folder: str) -> set[str]:
@@ -79,6 +91,10 @@ class Installed:
         done = subprocess.run(command, cwd=self.folder, env=self.variables, capture_output=True, text=True)
         assert done.returncode == 0, f"{program} {' '.join(words)}\n{done.stdout}\n{done.stderr}"
         return done.stdout
+
+    def run_commands(self, *commands: tuple[str, ...]) -> list[str]:
+        """Run commands of `mancala` in one process, which imports torch once; returns the output of each."""
+        return json.loads(self.run("python", "-c", COMMANDS, json.dumps(commands)).splitlines()[-1])
 
 
 @pytest.fixture(scope="module")
@@ -178,13 +194,16 @@ def test_train_grow_and_evaluate_in_an_empty_folder(installed):
     assert (installed.folder / "runs" / "layli_goobalay" / "final.zip").is_file()
 
     (installed.folder / "my.yaml").write_text(MY_YAML, encoding="utf-8")
-    installed.run("mancala", "train", "--config", "my.yaml")
     checkpoint = str(Path("runs", "my", "final.zip"))
-    assert "Leyla" in installed.run("mancala", "show", checkpoint)
-
-    words = ("--games", "100", "--depth", "2", "--generations", "1", "--out", "runs/value.safetensors")
-    said = installed.run("mancala", "grow-value", "leyla", *words)
-    assert "value+minimax:6:runs/value.safetensors" in said
-    found = json.loads(installed.run("mancala", "evaluate", checkpoint, "--games", "2", "--json"))
+    small = ("--games", "100", "--depth", "2", "--generations", "1")
+    said = installed.run_commands(
+        ("train", "--config", "my.yaml"),
+        ("show", checkpoint),
+        ("grow-value", "leyla", *small, "--out", "runs/value.safetensors"),
+        ("evaluate", checkpoint, "--games", "2", "--json"),
+    )
+    assert "Leyla" in said[1]
+    assert "value+minimax:6:runs/value.safetensors" in said[2]
+    found = json.loads(said[3])
     assert found["ruleset"] == "leyla"
     assert {path.name for path in installed.folder.iterdir()} == {"runs", "my.yaml"}

@@ -7,6 +7,7 @@ output and its error.
 """
 
 import contextlib
+import gc
 import io
 import json
 import runpy
@@ -32,6 +33,7 @@ def run(program, arguments):
 
 
 if __name__ == "__main__":
+    gc.disable()  # exporting to ONNX and tracing in JAX keep most of what they make
     words = sys.argv[1:]
     end = words.index("--")
     results = {program: run(program, words[end + 1 :]) for program in words[:end]}
