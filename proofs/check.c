@@ -13,7 +13,7 @@ enum { MOVER_STUCK, EITHER_STUCK, BOTH_STUCK };
 enum { FREE_OPENING, RIGHTMOST, EIGHTS };
 enum { SOUTH, NORTH, NOBODY };
 enum { FAILS = -1, UNKNOWN, HOLDS };                /* the prover's claim, for a position */
-enum { MAX_HOLES = 24, MAX_LAPS = 1000, STALL = 50, CACHE = 1 << 20, NONE = 1000 };
+enum { MAX_HOLES = 24, MAX_LAPS = 1000, STALL = 50, CACHE = 1 << 18, NONE = 1000 };
 
 static int W, H, start_seeds, clockwise, landing, last_stays, four_anywhere, empty_stays, round_end, opening;
 static int seeds[MAX_HOLES], owner[MAX_HOLES], stores[2], mover, stall, is_set, total; /* the position of the file */
@@ -162,15 +162,23 @@ static int look_up(const Position *p) {
 }
 
 static int known(const Position *p) {  /* small positions are searched: all turns */
-    int result = look_up(p), wanted = p->mover == P ? HOLDS : FAILS;
+    int result = look_up(p), wanted = p->mover == P ? HOLDS : FAILS, now[MAX_HOLES];
     if (result != UNKNOWN || free_seeds(p) > leaf) return result;
-    uint32_t turns = legal(p, p->mover);
-    for (int deep = 0; deep < 2; deep++)            /* what is known at once comes first */
-        EACH(h, turns) {
-            if (result == wanted) break;
-            Position q = after(p, h);
-            result = deep ? known(&q) : look_up(&q);
-        }
+    uint32_t turns = legal(p, p->mover), unknown = 0;
+    EACH(h, turns) {                                /* what is known at once comes first */
+        if (result == wanted) break;
+        Position q = after(p, h);
+        result = look_up(&q);
+        now[h] = wanted * (q.got + free_in_row(&q, P));
+        if (result == UNKNOWN) unknown |= 1u << h;
+    }
+    while (unknown && result != wanted) {           /* then what looks best for the mover */
+        int best = -1;
+        EACH(h, unknown) if (best < 0 || now[h] > now[best]) best = h;
+        unknown &= ~(1u << best);
+        Position q = after(p, best);
+        result = known(&q);
+    }
     if (result != wanted) result = -wanted;
     keep(find(p, 1), p, result);
     return result;

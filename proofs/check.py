@@ -38,7 +38,7 @@ def board_of(seeds):
 
 class Walk:
     # The rules, accounts and walk of one claim. A position is (key, got, whether the round is over), a key is
-    # (free, levels, south, north, mover, stall): boards of free holes and of levels, bits of owned holes.
+    # (free, levels, south, north, mover, stall): boards of free holes and of levels, 255 in each owned hole.
 
     def __init__(self, options, prover, need, cap, leaf, letters):
         self.__dict__.update(vars(options))
@@ -46,12 +46,11 @@ class Walk:
         self.proved, self.refuted = {}, {}  # by key: `need` - `got`
         self.size, row = 2 * self.row_width, (1 << 8 * self.row_width) - 1
         self.full, self.rows = board_of([self.seeds_per_hole] * self.size), (row, row << 8 * self.row_width)
-        fours = {"opponent": (~0 << self.row_width, ~(~0 << self.row_width)), "either": (~0, ~0)}
+        fours = {"opponent": self.rows[::-1], "either": (-1, -1)}
         self.fours = (0, 0) if self.landing == "uur" else fours[self.owns_on]  # where a fourth seed owns
         self.laps = [[(0, hole)] for hole in range(self.size)]  # added to the board, and the last hole
         for hole, laps in enumerate(self.laps):
-            for hand in range(1, 256):
-                last = (hole + hand) % self.size
+            for last in ((hole + 1 + hand) % self.size for hand in range(self.total)):
                 laps.append((laps[-1][0] + (1 << 8 * last) - (1 << 8 * hole), last))
 
     def legal(self, key):
@@ -59,70 +58,63 @@ class Walk:
         free, _, south, north, mover, _ = key
         if self.opening == "rightmost" and (free, south | north, mover) == (self.full, 0, 0):
             return [0 if self.direction == "clockwise" else self.row_width - 1]
-        first = self.row_width * mover
-        return [h for h in range(first, first + self.row_width) if free >> 8 * h & 255]
+        return [h for h in range(self.row_width * mover, self.row_width * (mover + 1)) if free >> 8 * h & 255]
 
     def play(self, key, got, hole):
         """Return the position after a turn (section 3)."""
         free, levels, south, north, mover, stall = key
         owned, fours, is_prover, made = south | north, self.fours[mover], mover == self.prover, ()
-        board = free  # its owned holes are empty before the turn, so they collect what falls into them
-        hand = board >> 8 * hole & 255
+        board, hand = free, free >> 8 * hole & 255  # owned holes of the board are empty: they collect seeds
         for _ in range(1000):
             added, hole = self.laps[hole][hand]
             board += added
             hand = board >> 8 * hole & 255
-            if hand == 1 or owned >> hole & 1 or (hand == 4 and fours >> hole & 1):
+            if hand == 1 or owned >> 8 * hole & 1 or (hand == 4 and fours >> 8 * hole & 1):
                 break
         else:
             return key, got, True
-        is_owned, across = owned >> hole & 1, self.size - 1 - hole
-        facing = board >> 8 * across & 255
-        is_ransom = self.landing != "uur" and (south if mover else north) >> hole & 1
-        if is_ransom:
-            board -= 1 << 8 * hole
-        elif hand == 4 and fours >> hole & 1 and not is_owned:
+        is_ransom, across = False, self.size - 1 - hole
+        if owned >> 8 * hole & 1:
+            is_ransom = self.landing != "uur" and (south if mover else north) >> 8 * hole & 1
+            board -= is_ransom << 8 * hole
+        elif hand == 4:
             made = (hole, across) if self.landing == "pair" else (hole,)
-        elif self.landing == "uur" and not is_owned and hole // self.row_width == mover:
-            if facing == 3:
+        elif self.landing == "uur" and hole // self.row_width == mover:
+            if (facing := board >> 8 * across & 255) == 3:
                 board, made = board + (1 << 8 * hole) - (1 << 8 * across), (hole, across)
             elif facing:
                 board -= (facing << 8 * across) + (self.captures_last << 8 * hole)
                 got += facing + self.captures_last if is_prover else 0
         for h in made:
-            south, north, owned = south | (1 - mover) << h, north | mover << h, owned | 1 << h
-        for h in range(self.size) if owned else ():
-            if owned >> h & 1 and (fell := board >> 8 * h & 255):
-                board -= fell << 8 * h
-                levels = self.changed(levels, h, fell)
-                got += fell if (north if self.prover else south) >> h & 1 else 0
+            south, north = south | (255, 0)[mover] << 8 * h, north | (0, 255)[mover] << 8 * h
+        if fell := board & (south | north):
+            board, got = board - fell, got + (fell & (north if self.prover else south)) % 255
+            levels += fell if self.cap >= self.total else 0
+            for h in range(self.size) if 0 < self.cap < self.total else ():
+                level = levels >> 8 * h & 255
+                levels += min(fell >> 8 * h & 255, self.cap - level) << 8 * h
         if is_ransom:
             level, stays = levels >> 8 * hole & 255, not self.ransoms_empty
             change, gain = (0, -1) if level == self.cap else (-1, -1) if level else (stays, stays)
             if is_prover:
                 change, gain = (-1, 2) if level else (stays and self.cap >= self.total, not stays)
-            levels, got = self.changed(levels, hole, change), got + gain
+            levels, got = levels + (change << 8 * hole), got + gain
         stall = stall + 1 if board % 255 == free % 255 else 0
         mover, is_over = self.hand_over(board, mover, stall)
         return (board, levels, south, north, mover, stall), got, is_over
 
-    def changed(self, levels, hole, change):
-        """Return the levels after a change of one, which never rises above the cap."""
-        level = levels >> 8 * hole & 255
-        return levels + (min(level + change, self.cap) - level << 8 * hole)
-
     def hand_over(self, board, mover, stall):
         """Return who moves next, and whether the round is over (section 4)."""
-        stays, follows = board & self.rows[mover] != 0, board & self.rows[1 - mover] != 0
-        runs = {"mover_stuck": follows, "either_stuck": follows and stays, "both_stuck": follows or stays}
-        return (1 - mover if follows else mover), not runs[self.round_end] or stall == 50
+        mine, theirs = board & self.rows[mover] != 0, board & self.rows[1 - mover] != 0
+        runs = (mine and theirs) or {"mover_stuck": theirs, "both_stuck": mine or theirs}.get(self.round_end)
+        return (1 - mover if theirs else mover), not runs or stall == 50
 
     def first_position(self):
-        south, north = (sum(1 << h for h, mark in enumerate(self.owners) if mark == each) for each in "SN")
+        south, north = (board_of(255 * (mark == each) for mark in self.owners) for each in "SN")
         free = board_of(n if mark == "-" else 0 for mark, n in zip(self.owners, self.seeds))
         levels = board_of(0 if mark == "-" else min(n, self.cap) for mark, n in zip(self.owners, self.seeds))
-        got = sum(n for mark, n in zip(self.owners, self.seeds) if mark == "SN"[self.prover])
-        got += self.stores[self.prover]
+        own = "SN"[self.prover]
+        got = self.stores[self.prover] + sum(n for mark, n in zip(self.owners, self.seeds) if mark == own)
         key = (free, levels, south, north, self.mover, self.stall)
         if self.opening != "eights" or self.position == "set":
             return key, got, False
@@ -134,25 +126,33 @@ class Walk:
         if is_over:
             return got + (key[0] & self.rows[self.prover]) % 255 >= self.need
         left, n, ransoms = key[0] % 255, self.need - got, self.landing != "uur"
-        can_win = 2 * left if ransoms and key[3 - self.prover] else left
         if n <= (-left if ransoms and key[2 + self.prover] else 0) or n <= self.proved.get(key, -999):
             return True
+        can_win = 2 * left if ransoms and key[3 - self.prover] else left
         return False if n > can_win or n >= self.refuted.get(key, 999) else None
 
     def known(self, key, got, is_over):
         """Return the same, after a search of a small position."""
         result = self.look_up(key, got, is_over)
-        if result is not None or key[0] % 255 > self.leaf:
-            return result
-        wanted, after = key[4] == self.prover, []
+        if result is None and key[0] % 255 <= self.leaf:
+            result = self.search(key, got)
+            (self.proved if result else self.refuted)[key] = self.need - got
+        return result
+
+    def search(self, key, got):
+        wanted, row, unknown = key[4] == self.prover, self.rows[self.prover], []
         for hole in self.legal(key):  # look all turns up before one is searched
-            after.append(self.play(key, got, hole))
-            if self.look_up(*after[-1]) is wanted:
-                after = after[-1:]
-                break
-        holds = wanted if any(self.known(*each) is wanted for each in after) else not wanted
-        (self.proved if holds else self.refuted)[key] = self.need - got
-        return holds
+            (after, *_), new_got, _ = position = self.play(key, got, hole)
+            result = self.look_up(*position)
+            if result is wanted:
+                return wanted
+            if result is None:
+                now = new_got + (after & row) % 255
+                unknown.append((-now if wanted else now, after % 255, position))
+        for *_, position in sorted(unknown):  # what looks best for the mover is searched first
+            if self.known(*position) is wanted:
+                return wanted
+        return not wanted
 
     def prove(self, key, got):
         after = [self.play(key, got, hole) for hole in self.legal(key)]

@@ -168,25 +168,29 @@ def timeline_of(rules, games: np.ndarray, hole: int) -> Timeline:
 def replay(state: State, events: Sequence[Event]) -> Iterator[State]:
     """Yield a new State after each event of a turn, from the position before it, B = 1.
 
-    Seeds in hand, between a lift and the drops, are in no hole.
+    Seeds in hand, between a lift and the drops, are in no hole. The states share equal arrays, so do not
+    write to them.
     """
-    start = state.seeds.copy()
-    now = _copied(state)
+    now = state
     for kind, player, hole, seeds, reason in events:
         if kind in ("lift", "capture", "ransom"):
-            now.seeds[0, hole] -= seeds
+            now = now._replace(seeds=_changed(now.seeds, hole, now.seeds[0, hole] - seeds))
         elif kind == "drop":
-            now.seeds[0, hole] += 1
+            now = now._replace(seeds=_changed(now.seeds, hole, now.seeds[0, hole] + 1))
         elif kind == "store":
-            now.stores[0, player] += seeds
+            now = now._replace(stores=_changed(now.stores, player, now.stores[0, player] + seeds))
         elif kind == "own":
-            now.owner[0, hole] = player
+            now = now._replace(owner=_changed(now.owner, hole, player))
         elif kind == "put_back":
-            now.seeds[:] = start
+            now = now._replace(seeds=state.seeds)
         elif kind in ("next", "end"):
-            now.player[0], now.stall[0], now.end[0] = player, seeds, END_REASONS.index(reason)
-        yield _copied(now)
+            last = {"player": player, "stall": seeds, "end": END_REASONS.index(reason)}
+            now = now._replace(**{field: np.full_like(getattr(now, field), n) for field, n in last.items()})
+        yield now
 
 
-def _copied(state: State) -> State:
-    return State(*(field.copy() for field in state))
+def _changed(row: np.ndarray, place: int, number: int) -> np.ndarray:
+    """Return a copy of an array `[1, N]` with another number at a place."""
+    changed = row.copy()
+    changed[0, place] = number
+    return changed

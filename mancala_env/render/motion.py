@@ -71,6 +71,7 @@ def steps(
             if event.kind != "relay" or lap != left_out[-1]:
                 continue
             event = Event("skip", event.player, event.hole, len(left_out))
+        board = board._replace(seeds=board.seeds.copy())
         for hole, seeds in lying.items():
             board.seeds[0, hole] += seeds
         in_hand = sum(lying.values())

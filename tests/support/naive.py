@@ -95,7 +95,7 @@ def can_sow(game: Game, player: int, hole: int) -> bool:
 
 def has_turn(game: Game, player: int) -> bool:
     """Tell whether a player has any hole to sow."""
-    return any(can_sow(game, player, hole) for hole in range(len(game.seeds)))
+    return any(seeds and can_sow(game, player, hole) for hole, seeds in enumerate(game.seeds))
 
 
 def legal(game: Game) -> list[int]:
@@ -104,8 +104,8 @@ def legal(game: Game) -> list[int]:
         return []
     if is_forced_rightmost(game):
         return [action_of(game.rules, SOUTH, row_from_the_right(game.rules, SOUTH)[0])]
-    actions = range(len(game.seeds))
-    return [a for a in actions if can_sow(game, game.player, hole_of(game.rules, game.player, a))]
+    holes = [hole for hole, seeds in enumerate(game.seeds) if seeds and can_sow(game, game.player, hole)]
+    return sorted([action_of(game.rules, game.player, hole) for hole in holes])
 
 
 def play(game: Game, action: int) -> Turn:
@@ -447,13 +447,18 @@ NAIVE_RULESETS: dict[str, Rules] = {
 
 def copy_of(game: Game) -> Game:
     """Copy a game so that playing on in one leaves the other alone."""
-    return replace(
-        game,
-        seeds=list(game.seeds),
-        owner=list(game.owner),
-        territory=list(game.territory),
-        stores=list(game.stores),
-        debts=list(game.debts),
+    return Game(
+        game.rules,
+        list(game.seeds),
+        list(game.owner),
+        list(game.territory),
+        list(game.stores),
+        game.player,
+        game.stall,
+        game.round,
+        game.starter,
+        list(game.debts),
+        game.end,
     )
 
 

@@ -1,11 +1,13 @@
 """Damaged proof files, single turns of proofs, and the verdicts of the checker proofs/check.py."""
 
+import functools
 import importlib.util
 import random
 import re
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import naive
 
@@ -147,13 +149,19 @@ def accounts(game: naive.Game, prover: int, cap: int) -> tuple[list[int], list[i
     return seeds, owners, game.stores[prover] + held
 
 
+@functools.lru_cache
+def walk_of(prover: int, cap: int, **options: Any) -> Any:
+    """Return a walk of the Python checker, which takes milliseconds to begin."""
+    return check.Walk(SimpleNamespace(**options), prover, 0, cap, 0, "")
+
+
 def by_python(options, prover, cap, game, seeds, owners, got, hole):
     """Play a turn with the Python checker; return the numbers that turns.c prints."""
-    walk = check.Walk(options, prover, 0, cap, 0, "")
+    walk = walk_of(prover, cap, **vars(options))
     free = check.board_of(n if owner == FREE else 0 for n, owner in zip(seeds, owners, strict=True))
     levels = check.board_of(0 if owner == FREE else n for n, owner in zip(seeds, owners, strict=True))
-    bits = [sum(1 << h for h, owner in enumerate(owners) if owner == player) for player in (0, 1)]
-    key, got, is_over = walk.play((free, levels, *bits, game.player, game.stall), got, hole)
+    owned = [check.board_of(255 * (owner == player) for owner in owners) for player in (0, 1)]
+    key, got, is_over = walk.play((free, levels, *owned, game.player, game.stall), got, hole)
     board = list((key[0] + key[1]).to_bytes(walk.size, "little"))
-    owners = [0 if key[2] >> h & 1 else 1 if key[3] >> h & 1 else FREE for h in range(walk.size)]
+    owners = [0 if key[2] >> 8 * h & 1 else 1 if key[3] >> 8 * h & 1 else FREE for h in range(walk.size)]
     return [int(is_over), key[4], key[5], got, *board, *owners, *([] if is_over else walk.legal(key))]

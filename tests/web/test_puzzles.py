@@ -114,10 +114,10 @@ def test_tags_say_what_the_best_action_does(text: str, values: dict[int, int], t
 @pytest.mark.parametrize("name", RULESETS)
 def test_values_are_those_of_the_solver(name: str) -> None:
     """Check the puzzles of a fixed sample that take few nodes; `make proofs` checks all puzzles."""
-    sample = random.Random(name).sample(puzzles_of(name), 80)
+    sample = random.Random(name).sample(puzzles_of(name), 40)
     wrong, num_solved = make_puzzles.differing(lookup(name), sample, most_nodes=30_000)
     assert not wrong
-    assert num_solved >= 40
+    assert num_solved >= 20
 
 
 def test_a_false_value_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
