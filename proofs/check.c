@@ -101,7 +101,6 @@ static void hand_over(Position *p) {  /* section 4: stuck, stall, pass */
     if (ends || p->stall == STALL) p->is_over = 1;
     if (round_end != BOTH_STUCK || !stuck[next]) p->mover = (uint8_t)next;
 }
-
 static Position after(const Position *p, int hole) {  /* section 3: a whole turn */
     Position q = *p;
     for (int laps = 1; lap_relays(&q, &hole); laps++)
@@ -150,7 +149,6 @@ static void keep(Entry *e, const Position *p, int result) {
     if (result == HOLDS) e->holds = (int16_t)(need - p->got);
     else e->fails = (int16_t)(need - p->got);
 }
-
 static int look_up(const Position *p) {
     int n = need - p->got, left = free_seeds(p), ransoms = landing != UUR;
     if (p->is_over) return free_in_row(p, P) >= n ? HOLDS : FAILS;
@@ -160,27 +158,22 @@ static int look_up(const Position *p) {
     if (!e->is_used || memcmp(&e->p, p, KEY)) return UNKNOWN;
     return n <= e->holds ? HOLDS : n >= e->fails ? FAILS : UNKNOWN;
 }
-
 static int known(const Position *p) {  /* small positions are searched: all turns */
     int result = look_up(p), wanted = p->mover == P ? HOLDS : FAILS, now[MAX_HOLES];
     if (result != UNKNOWN || free_seeds(p) > leaf) return result;
-    uint32_t turns = legal(p, p->mover), unknown = 0;
+    uint32_t turns = legal(p, p->mover), unknown = turns;
     EACH(h, turns) {                                /* what is known at once comes first */
-        if (result == wanted) break;
         Position q = after(p, h);
-        result = look_up(&q);
         now[h] = wanted * (q.got + free_in_row(&q, P));
-        if (result == UNKNOWN) unknown |= 1u << h;
+        if ((result = look_up(&q)) == wanted) break;
+        if (result != UNKNOWN) unknown &= ~(1u << h);
     }
-    while (unknown && result != wanted) {           /* then what looks best for the mover */
-        int best = -1;
-        EACH(h, unknown) if (best < 0 || now[h] > now[best]) best = h;
-        unknown &= ~(1u << best);
+    for (int best = -1; unknown && result != wanted; unknown &= ~(1u << best), best = -1) {
+        EACH(h, unknown) if (best < 0 || now[h] > now[best]) best = h; /* then what looks best for the mover */
         Position q = after(p, best);
         result = known(&q);
     }
-    if (result != wanted) result = -wanted;
-    keep(find(p, 1), p, result);
+    keep(find(p, 1), p, result = result == wanted ? wanted : -wanted);
     return result;
 }
 
@@ -277,7 +270,7 @@ int main(int argc, char **argv) {
         || (opening == EIGHTS && (landing != WEG || clockwise || round_end != BOTH_STUCK))) stop(1, "no such", "combination");
     read_position();
     int claims[2][4], has_claim[2] = {0, 0}, proved[2] = {0, 0};
-    const char *rules_end = at;
+    const char *rules_end = at, *letters;
     do {
         P = choice("claim ", "south ", "north ", "north ");
         if (has_claim[P]++ || (P == SOUTH && has_claim[NORTH])) stop(1, "the claims", "are not south's, then north's");
@@ -288,8 +281,7 @@ int main(int argc, char **argv) {
     at++;
     for (P = SOUTH; P <= NORTH; P++) {
         if (!has_claim[P]) continue;
-        const char *letters = at;
-        need = claims[P][0], cap = claims[P][1], leaf = claims[P][2], room = 1 << 16, num_used = 0;
+        letters = at, need = claims[P][0], cap = claims[P][1], leaf = claims[P][2], room = 1 << 16, num_used = 0;
         free(table), free(cache);
         table = calloc(room, sizeof *table), cache = calloc(CACHE, sizeof *cache);
         if (!table || !cache) stop(2, "out of", "memory");
