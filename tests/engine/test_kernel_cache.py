@@ -20,7 +20,8 @@ import pytest
 from small_disk import READ_ONLY, largest_file
 
 import mancala_env
-from mancala_env.engine.jit import decorator
+from mancala_env.engine import rounds
+from mancala_env.engine.jit import decorator, inner
 from mancala_env.engine.state import encode, load
 from mancala_env.rulesets import lookup
 from mancala_env.solver import proof_search
@@ -270,6 +271,17 @@ def test_one_version_of_an_inner_kernel_serves_all_integers(start, tmp_path):
     names = [path.name for path in files_of(tmp_path) if "-inner" in path.name]
     assert len(names) == 2
     sys.modules.pop("callers", None)
+
+
+def test_kernels_that_combine_turns_are_optimised_lightly():
+    """A module that was renamed would be optimised fully, without an error."""
+    for name in inner._COMBINING:
+        assert importlib.import_module(name).kernel is decorator.kernel
+    version = decorator._inner_version(inspect.unwrap(rounds.match_margin), {"nogil": True}, None)
+    game = load(mancala_env.Position("leyla").games, 0)
+    version.compile(tuple(map(numba.typeof, (encode(lookup("leyla")), game, True))))
+    (compiled,) = version.overloads.values()
+    assert compiled.library.is_light
 
 
 def test_a_kernel_may_be_in_a_file_of_the_user(tmp_path, monkeypatch):

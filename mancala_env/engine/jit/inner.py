@@ -3,6 +3,7 @@
 numba compiles each called function as if Python called it, too: with two wrappers and machine code. Kernels
 are inlined, so nothing would run these. Leaving them out, and compiling one version for all integer types,
 halves the time of a compilation. The code is optimised before it is linked: otherwise kernels are 4 % slower.
+Kernels that combine whole turns are optimised lightly, because a turn within them is optimised already.
 """
 
 from typing import Any
@@ -12,9 +13,27 @@ from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, compile_result
 
+# Modules of kernels that combine whole turns. Optimising these fully, too, takes an eighth of the time of
+# a compilation and makes play at most 2 % faster.
+_COMBINING = {
+    f"mancala_env.{name}" for name in ("engine.episode", "engine.holdout", "engine.rounds", "games.batch")
+}
+
 
 class InnerLibrary(JITCodeLibrary):
     """The LLVM code of a kernel and of the kernels it calls."""
+
+    is_light = False
+    """Whether to inline and simplify the code only."""
+
+    def _optimize_final_module(self) -> None:
+        if not self.is_light:
+            super()._optimize_final_module()
+            return
+        cheap = {"loop_vectorize": False, "slp_vectorize": False, "opt": 0, "cost": "cheap"}
+        passes, builder = self._codegen._module_pass_manager(**cheap)
+        passes.run(self._final_module, builder)
+        self._optimize_functions(self._final_module)
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
@@ -43,6 +62,7 @@ class InnerCompiler(Compiler):
 
     def compile_extra(self, func: Any) -> CompileResult:
         """Compile a function; its entry point is a key for callers, not machine code."""
+        self.state.library.is_light = func.__module__ in _COMBINING
         result = super().compile_extra(func)._replace(entry_point=object())
         self.state.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
         return result

@@ -5,6 +5,7 @@ signal in that call. An exception raised there is lost: ctypes prints "Exception
 starts to run. Without deferral this happened to 25 % of all interrupts during a compilation.
 """
 
+import gc
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -45,12 +46,24 @@ def _deferred_in_llvmlite() -> Iterator[None]:
                 calls.callback(handlers[signal.Signals(number)], number, None)
 
 
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Collect no garbage during a compilation, which takes 5 % less time so."""
+    is_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_enabled:
+            gc.enable()
+
+
 def defer_stop_signals(dispatcher: Any) -> Any:
     """Defer signals while a function of numba is compiled or read from the cache; return the function."""
     compile_signature = dispatcher.compile
 
     def compiled(signature: Any) -> Any:
-        with _deferred_in_llvmlite():
+        with _deferred_in_llvmlite(), _no_garbage_collection():
             return compile_signature(signature)
 
     dispatcher.compile = compiled
