@@ -643,9 +643,12 @@ def test_a_position_is_set_up_by_pressing_holes(open_page: Open) -> None:
     page = open_page(
         f"#study/{LATE.replace(' ', '+')}", width=360, height=640, has_touch=True, is_mobile=True
     )
+    expect(page.locator(".panel")).to_contain_text("All values are exact")  # then nothing moves any more
     page.get_by_text("Set up a position").click()
     hole = page.locator(".panel .board [data-hole='1']")
-    page.get_by_role("button", name="Take a seed").tap()
+    take = page.get_by_role("button", name="Take a seed")
+    take.tap()
+    expect(take).to_have_attribute("aria-pressed", "true")
     hole.tap()
     hole.tap()
     page.get_by_role("button", name="Add a seed").tap()
