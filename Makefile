@@ -36,8 +36,8 @@ setup: .venv/.installed  ## make .venv and install everything into it
 run: .venv/.run-installed  ## train a small self-play agent, evaluate it, show the result (about two minutes)
 	$(BIN)/python training/train.py --config configs/run.yaml
 
-# Three processes on two cores, because tests wait for browsers, servers and other programs.
-PYTEST := $(TEST_ENV) $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+# More processes than cores take longer, because browsers and other programs of the tests need the cores, too.
+PYTEST := $(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 check:  ## linters and, at the same time, every test that is not slow
 	$(MAKE) --jobs 2 lint quick
