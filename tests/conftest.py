@@ -45,8 +45,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Collect garbage again, but skip the modules and the tests, which stay."""
+    """Collect garbage again, but rarely, and skip the modules and the tests, which stay."""
     gc.freeze()
+    gc.set_threshold(20_000)
     gc.enable()
 
 
