@@ -635,7 +635,7 @@ def check_what_was_saved(run: Path, said: str, number: signal.Signals) -> None:
 
 @pytest.mark.slow
 def test_sigterm_ends_the_run_with_everything_saved(tmp_path: Path, capsys) -> None:
-    """The signal comes to this process, which saves the start of another one."""
+    """This process gets the signal. So no other one has to start."""
     metrics, usual = tmp_path / "smoke" / "metrics.jsonl", signal.getsignal(signal.SIGTERM)
 
     def send() -> None:
