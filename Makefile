@@ -36,7 +36,7 @@ setup: .venv/.installed  ## make .venv and install everything into it
 run: .venv/.run-installed  ## train a small self-play agent, evaluate it, show the result (about two minutes)
 	$(BIN)/python training/train.py --config configs/run.yaml
 
-# More processes than cores take longer, because browsers and other programs of the tests need the cores, too.
+# On two cores a third process gains nothing, because browsers and other programs of the tests need them, too.
 PYTEST := $(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 check:  ## linters and, at the same time, every test that is not slow

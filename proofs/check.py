@@ -164,8 +164,8 @@ class Walk:
                 require(0 <= chosen < len(after), "a letter is missing or names no turn")
                 after = [after[chosen]]
         for position in after:
-            known = self.known(*position)
-            require(known is not False, f"the claim fails at {position}")
+            if (known := self.known(*position)) is False:
+                raise InvalidProof(f"the claim fails; letters left: {''.join(self.letters)[:40]}")
             if known is None:
                 self.prove(*position[:2])
         self.proved[key] = self.need - got

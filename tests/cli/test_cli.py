@@ -1,4 +1,4 @@
-"""Every command and its errors, some of them in a process of its own."""
+"""Every command and its errors; some commands run in a process of their own."""
 
 import contextlib
 import errno

@@ -48,7 +48,7 @@ def _deferred_in_llvmlite() -> Iterator[None]:
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Collect no garbage during a compilation, which takes 5 % less time so."""
+    """Collect no garbage during a compilation; it then takes about 4 % less time."""
     is_enabled = gc.isenabled()
     gc.disable()
     try:
