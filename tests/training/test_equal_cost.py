@@ -32,19 +32,11 @@ def program(tmp_path, monkeypatch):
     monkeypatch.setattr(equal_cost, "ENTRIES", tmp_path)
     learner = equal_cost.Learner("a search", {"DEPTH": [1, 2, 4]})
     monkeypatch.setattr(equal_cost, "LEARNERS", {"learner": learner})
-    words = [
-        "--folder",
-        str(tmp_path / "out"),
-        "--games",
-        "2",
-        "--minutes",
-        "0.01",
-        "--tuning_minutes",
-        "0.01",
-    ]
+    words = ["--folder", str(tmp_path / "out"), "--games", "2", "--minutes", "0.01"]
+    words += ["--tuning_minutes", "0.01", "--tuning_runs", "5", "--rulesets", "leyla"]
 
     def run(*more):
-        return equal_cost.main([*words, "--tuning_runs", "5", "--rulesets", "leyla", *more])
+        return equal_cost.main([*words, *more])
 
     return run
 
@@ -76,6 +68,11 @@ def test_a_learner_is_tuned_on_another_ruleset_and_runs_resume(program, tmp_path
     )
     assert "minimax:6" in text, "baselines"
     assert (out / "profiles.png").is_file()
+    copied = ["--folder", str(tmp_path / "copy"), "--recorded", str(out)]
+    assert program("--seeds", "2", *copied) == 0
+    for name in (RESULTS, f"tuning/{RESULTS}"):
+        assert (tmp_path / "copy" / name).read_bytes() == (out / name).read_bytes()
+    capsys.readouterr()
     assert equal_cost.main(["--folder", str(out), "--games", "4", "--rulesets", "leyla"]) == 2
     assert names(capsys.readouterr().err, "protocol.json")
 
@@ -110,3 +107,8 @@ def test_ppo_uses_no_bundled_network(name, tmp_path) -> None:
     assert config.network.hidden == settings["network.hidden"]
     assert (config.expert.share > 0) == (name == "ppo_labels")
     assert config.expert.share == 0 or config.expert.spec == "minimax:4"
+
+
+def test_another_folder_to_start_from_must_have_a_protocol(program, tmp_path, capsys) -> None:
+    assert program("--recorded", str(tmp_path / "nowhere")) == 2
+    assert names(capsys.readouterr().err, ["--recorded", "nowhere"])

@@ -13,11 +13,13 @@ docs/research/equal_cost.md has the question and the plan. The program has four 
 4. Report: write equal_cost.md, and curves.png and profiles.png if matplotlib is installed.
 
 A variant of a learner is a file in the folder: `mancala benchmark FILE --tasks anything` repeats its runs.
-An interrupted command resumes when you run it again.
+An interrupted command resumes when you run it again. With `--recorded FOLDER`, a new folder starts
+from the results of another folder; benchmarks/learning/equal_cost has those that are finished so far.
 """
 
 import hashlib
 import json
+import shutil
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
@@ -40,7 +42,7 @@ from mancala_env.training.run_folder import write_atomically
 from mancala_env.version import __version__
 from tools import markdown
 
-ENTRIES = Path(__file__).resolve().parents[1] / "benchmark"
+ENTRIES, PROTOCOL = Path(__file__).resolve().parents[1] / "benchmark", "protocol.json"
 TASK, RULESETS, TUNING_RULESET = "anything", ("layli_goobalay", "leyla", "gabata_i"), "leyla_gobale_ii"
 LEVELS = tuple(np.linspace(0, 0.5, 51).tolist())  # of regret, as a share of that of random play
 
@@ -119,9 +121,20 @@ LEARNERS = {
 """All learners by name. None uses a bundled network, whose training the clock would not count."""
 
 
+def begin(folder: Path, recorded: Path) -> None:
+    """Copy results of another folder into a new one, so that their runs are not repeated."""
+    if not (recorded / PROTOCOL).is_file():
+        raise MancalaError(f"--recorded must name a folder with {PROTOCOL}, not {recorded}")
+    if not (folder / PROTOCOL).exists():
+        for name in (RESULTS, f"tuning/{RESULTS}", PROTOCOL):
+            if (recorded / name).is_file():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(recorded / name, folder / name)
+
+
 def freeze(folder: Path, rulesets: Iterable[str], games: int) -> str:
     """Write what must not change between runs to protocol.json, or compare it; return its hash."""
-    path = folder / "protocol.json"
+    path = folder / PROTOCOL
     known = json.loads(path.read_text("utf-8")) if path.is_file() else {}
     protocol: dict[str, Any] = {"version": __version__, "task": TASKS[TASK]._asdict(), "labels": {}}
     protocol["learners"] = {name: each._asdict() for name, each in LEARNERS.items()}
@@ -225,9 +238,12 @@ def main(arguments: list[str] | None = None) -> int:
     add("--tuning_runs", type=int, default=20, help="runs of the tuning per learner; 0 for default settings")
     add("--tuning_minutes", type=float, default=1.0, help="core minutes of each run of the tuning")
     add("--folder", type=Path, default=Path("runs/equal_cost"), help="folder of the runs and the report")
+    add("--recorded", type=Path, help="folder with results that a new --folder starts from")
     words = parser.parse_args(arguments)
     if TUNING_RULESET in words.rulesets:
         raise MancalaError(f"--rulesets must not name {TUNING_RULESET}, which the tuning uses")
+    if words.recorded:
+        begin(words.folder, words.recorded)
     protocol = freeze(words.folder, [*words.rulesets, TUNING_RULESET], words.games)
     chosen: dict[str, dict[str, Any]] = {}
     for name in words.learners:
