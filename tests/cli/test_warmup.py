@@ -59,7 +59,7 @@ def all_agents():
         agents.make(spec, "leyla", seed=0).act(games)
 
 def prove_and_verify():
-    prove(Position({"like": "leyla", "row_width": 4}))
+    prove(Position({"like": "leyla", "row_width": 3}))
     main(["prove", "leyla 0,0,1,0,0,2/0,1,0,0,0,0 20-24 S", "--out", "near_the_end.proof"])
     main(["verify", "near_the_end.proof"])
 

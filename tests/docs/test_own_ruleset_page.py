@@ -16,8 +16,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "own_ruleset.md
 # Commands that run until somebody ends them.
 _INTERACTIVE = ("mancala play", "mancala serve")
 _SHORTER = {
-    "--minutes 1": "--minutes 0.02 --evaluation.games 2 --evaluation.checkpoint_games 0",
-    "--minutes 2": "--minutes 0.04 --evaluation.games 2",
+    "--minutes 1": "--minutes 0.005 --evaluation.games 2 --evaluation.checkpoint_games 0",
+    "--minutes 2": "--minutes 0.01 --evaluation.games 2",
     "--games 2000": "--games 50 --generations 1",
 }
 

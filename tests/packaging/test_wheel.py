@@ -25,7 +25,7 @@ CLEAN = os.environ.get("CLEAN_INSTALL") == "1"
 QUICKLY = ("--distillation.positions", "0", "--network.hidden", "16", "--evaluation.games", "2")
 MY_YAML = """\
 ruleset: leyla
-minutes: 0.02
+minutes: 0.005
 network: {observation: board, hidden: 16}
 evaluation: {games: 2}
 """
@@ -190,7 +190,7 @@ def test_a_missing_extra_names_a_command_that_pip_accepts(installed, wheel):
 
 @pytest.mark.slow
 def test_train_grow_and_evaluate_in_an_empty_folder(installed):
-    installed.run("mancala", "train", "layli_goobalay", "--minutes", "0.02", *QUICKLY)
+    installed.run("mancala", "train", "layli_goobalay", "--minutes", "0.005", *QUICKLY)
     assert (installed.folder / "runs" / "layli_goobalay" / "final.zip").is_file()
 
     (installed.folder / "my.yaml").write_text(MY_YAML, encoding="utf-8")

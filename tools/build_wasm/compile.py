@@ -8,6 +8,7 @@ A new version of numba or llvmlite may change ``_nrt``, ``compile_extra``, the c
 ``array_at`` of the exports. Nothing else depends on their internals.
 """
 
+import gc
 import os
 import re
 import sys
@@ -43,6 +44,8 @@ def _compiled(function: Callable[..., Any], is_real: bool = False) -> tuple[str,
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.registry import cpu_target
 
+    from mancala_env.engine.jit.inner import InnerCompiler
+
     flags: Any = compiler.Flags()
     flags.nrt = False
     flags.error_model = "numpy"
@@ -60,6 +63,7 @@ def _compiled(function: Callable[..., Any], is_real: bool = False) -> tuple[str,
             number,
             flags,
             {},
+            pipeline_class=InnerCompiler,  # no machine code for this machine
         )
         if not result.library._finalized:
             result.library.finalize()
@@ -151,5 +155,6 @@ def _check(whole: Any) -> None:
 
 
 if __name__ == "__main__":
+    gc.disable()  # compilers keep nearly everything
     _without_runtime()
     _compile(Path(sys.argv[1]))

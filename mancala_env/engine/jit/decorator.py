@@ -13,7 +13,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +54,19 @@ def kernel_sources(path: Path) -> list[Path]:
         if path in found:
             continue
         found.add(path)
-        for module, names in _IMPORTED_MODULE.findall(path.read_bytes()):
-            base = _PACKAGE.parent.joinpath(*module.decode().split("."))
-            todo += [p for p in _files_of(base, re.findall(rb"\w+", names)) if p.is_file()]
+        todo += _read(path)[1]
     return sorted(found)
+
+
+@cache  # a file is a source of many files' kernels
+def _read(path: Path) -> tuple[bytes, list[Path]]:
+    """Return the hash of a file, and the files of the package that it imports directly."""
+    content = path.read_bytes()
+    imported: list[Path] = []
+    for module, names in _IMPORTED_MODULE.findall(content):
+        base = _PACKAGE.parent.joinpath(*module.decode().split("."))
+        imported += [p for p in _files_of(base, re.findall(rb"\w+", names)) if p.is_file()]
+    return hashlib.sha256(content).digest(), imported
 
 
 def _files_of(base: Path, names: list[bytes]) -> list[Path]:
@@ -75,7 +84,7 @@ def source_digest(path: Path) -> str:
     for source in kernel_sources(path):
         is_ours = source.is_relative_to(_PACKAGE)
         digest.update(str(source.relative_to(_PACKAGE) if is_ours else source.name).encode())
-        digest.update(source.read_bytes())
+        digest.update(_read(source)[0])
     return digest.hexdigest()[:20]
 
 
