@@ -26,9 +26,10 @@ STATIC = Path(start_page.__file__).parent / "static"
 MOVE = re.compile(r"([SN])(\d+) (✓|−(\d+))")
 
 
-@pytest.fixture
-def address(tmp_path: Path) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve the demonstration as the site has it, without the rest of the start page."""
+    tmp_path = tmp_path_factory.mktemp("site")
     shutil.copytree(FOLDER, tmp_path / "app", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     shutil.copytree(STATIC, tmp_path / "_static")
     demonstration = start_page.demonstration().replace(
@@ -39,9 +40,17 @@ def address(tmp_path: Path) -> Iterator[str]:
         '<div style="height: 3000px"></div>',
         encoding="utf-8",
     )
-    served = Site(tmp_path)
-    yield served.address
-    served.stop()
+    site = Site(tmp_path)
+    yield site.address
+    site.stop()
+
+
+@pytest.fixture
+def address(served: str, chromium: "Browser") -> Iterator[str]:
+    """Address of the demonstration; afterwards its pages are closed, which would play on."""
+    yield served
+    for context in chromium.contexts:
+        context.close()
 
 
 def opened(chromium: "Browser", address: str, **options: Any) -> "Page":

@@ -1,9 +1,11 @@
 """The Textual program: snapshots of its screens, and games played by keys and mouse."""
 
+import asyncio
 import re
 import threading
 from importlib.metadata import version
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
@@ -34,13 +36,21 @@ of_this_version = pytest.mark.skipif(
 )
 
 
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch):
+    """Let Textual draw, and wait until the program is idle, at four times the usual rate."""
+    monkeypatch.setattr("textual.screen.UPDATE_PERIOD", 1 / 240)
+    monkeypatch.setattr("textual._wait.SLEEP_GRANULARITY", 1 / 200)
+    monkeypatch.setattr("textual._wait.SLEEP_IDLE", 1 / 4000)
+
+
 async def until(pilot, is_so):
     """Let the program run until a condition holds."""
-    for _ in range(6000):
+    for _ in range(20_000):
         if is_so():
             await pilot.pause()
             return
-        await pilot.pause(0.01)
+        await pilot.pause(0.003)
     raise AssertionError("it never was so")
 
 
@@ -181,14 +191,16 @@ async def test_a_match_is_played_by_keys_to_its_end():
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["space", "g"])
 async def test_between_rounds_agents_continue_after_a_pause_and_a_person_with_a_key(monkeypatch, key):
-    monkeypatch.setattr("mancala_env.terminal.app._WAIT_SECONDS", 2.0)  # a busy machine presses late
+    monkeypatch.setattr("mancala_env.terminal.app._WAIT_SECONDS", 60)  # a busy machine presses late
+    loop = asyncio.get_running_loop()
     app = PlayApp(InteractiveGame("leyla", "greedy", "random", rounds=2, seed=1), 0)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.stage == "round")
         await pilot.press("space")
-        await pilot.pause(2.5)
+        monkeypatch.setattr(loop, "time", lambda: monotonic() + 100)
+        await pilot.pause(0.1)
         assert app.stage == "round"
-        monkeypatch.setattr("mancala_env.terminal.app._WAIT_SECONDS", 0.2)
+        monkeypatch.setattr("mancala_env.terminal.app._WAIT_SECONDS", 0.1)
         await pilot.press("space", "u")
         await until(pilot, lambda: app.stage == "over")
     app = PlayApp(InteractiveGame("leyla", "human", "greedy", rounds=2, seed=1), 0)
@@ -383,10 +395,17 @@ SIZES = [
 ]
 
 
-def seen(app):
-    """Return the screen: text and style of every line."""
-    strips = app.screen._compositor.render_strips()
-    return [[(segment.text, segment.style) for segment in strip.simplify()] for strip in strips]
+async def seen(app, pilot, wanted=None):
+    """Return the screen, text and style of every line, once it is as wanted or no longer changes."""
+    before, found = None, []
+    for _ in range(100):
+        await pilot.pause()
+        strips = app.screen._compositor.render_strips()
+        found = [[(segment.text, segment.style) for segment in strip.simplify()] for strip in strips]
+        if found == (wanted or before) and app.screen_stack[0].query("FooterKey"):
+            break
+        before = found
+    return found
 
 
 @pytest.mark.asyncio
@@ -424,15 +443,13 @@ async def test_a_terminal_that_changes_its_size_shows_what_a_new_one_does(
         app = program()
         async with app.run_test(size=size) as pilot:
             await pilot.press(*keys)
-            await pilot.pause()
-            wanted[size] = seen(app)
+            wanted[size] = await seen(app, pilot)
     app = program()
     async with app.run_test(size=(60, 20)) as pilot:
         await pilot.press(*keys)
         for size in sizes:
             await pilot.resize_terminal(*size)
-            await pilot.pause()
-            assert seen(app) == wanted[size], size
+            assert await seen(app, pilot, wanted[size]) == wanted[size], size
 
 
 @pytest.mark.asyncio
@@ -453,4 +470,4 @@ async def test_a_fault_of_an_agent_is_not_lost(monkeypatch):
     app = PlayApp(game, 0)
     with pytest.raises(ZeroDivisionError):
         async with app.run_test(size=(80, 24)) as pilot:
-            await pilot.pause(0.5)
+            await until(pilot, lambda: not app.is_running)

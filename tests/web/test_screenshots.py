@@ -5,6 +5,7 @@ before they are committed. Every other run takes them too, and compares what the
 """
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -25,28 +26,31 @@ _LATE = "layli_goobalay 1,3,1,4,0,2/1,0,2,1,0,0 17-16 S"
 
 
 @pytest.fixture
-def keep(request: pytest.FixtureRequest, tmp_path: Path) -> "Keep":
-    return Keep(tmp_path, FOLDER if request.config.option.update_snapshots else tmp_path)
+def keep(request: pytest.FixtureRequest, chromium: Browser, tmp_path: Path) -> Iterator["Keep"]:
+    yield Keep(tmp_path, is_new=request.config.option.update_snapshots)
+    for context in chromium.contexts:
+        context.close()  # ends its searches
 
 
 class Keep:
     """Takes screenshots and compares them with those of the documentation."""
 
-    def __init__(self, scratch: Path, folder: Path) -> None:
-        self.scratch, self.folder = scratch, folder
+    def __init__(self, scratch: Path, is_new: bool) -> None:
+        self.scratch, self.is_new = scratch, is_new
 
     def __call__(self, page: Page, name: str, position: str, full_page: bool = False) -> None:
-        """Save a screenshot of the page with the text of its position in the metadata."""
-        taken = self.scratch / f"taken-{name}"
+        """Take a screenshot; a new one is saved with the text of its position in the metadata."""
+        taken = self.scratch / name
         page.screenshot(path=taken, full_page=full_page)
-        said = PngInfo()
-        said.add_text("Position", position)
-        with Image.open(taken) as image:
-            image.load()
-            image.info.clear()
-            image.save(self.folder / name, optimize=True, pnginfo=said)
-        with Image.open(self.folder / name) as ours, Image.open(FOLDER / name) as theirs:
-            assert ours.info["Position"] == theirs.info["Position"] == position
+        if self.is_new:
+            said = PngInfo()
+            said.add_text("Position", position)
+            with Image.open(taken) as image:
+                image.load()
+                image.info.clear()
+                image.save(FOLDER / name, optimize=True, pnginfo=said)
+        with Image.open(taken) as ours, Image.open(FOLDER / name) as theirs:
+            assert theirs.info["Position"] == position
             assert ours.size[0] == theirs.size[0]
             assert abs(ours.size[1] - theirs.size[1]) < 0.1 * theirs.size[1]
             assert _differing(ours, theirs) < 0.1, f"{name} shows something else than docs/img/{name}"

@@ -65,6 +65,9 @@ HIDDEN = """(selectors) => selectors.filter((selector) => {
 AXE = """async () => (await axe.run(document, { resultTypes: ["violations"] })).violations
     .map(({ id, nodes }) => `axe: ${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(" ")}`)"""
 
+TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""The page draws for a new size of the window in the first of them."""
+
 
 def views(page: Page) -> Iterator[str]:
     """Show one view after another."""
@@ -79,8 +82,9 @@ def faults(page: Page, view: str, *, with_axe: bool) -> list[str]:
     """Return what is wrong with a view at the size of the window."""
     page.evaluate("scrollTo(0, 0)")
     found: list[str] = []
-    for _ in range(20):  # a slow machine needs time to turn the board
-        page.wait_for_timeout(50)
+    for pause in [0, *[50] * 20]:  # a slow machine needs time to turn the board
+        page.wait_for_timeout(pause)
+        page.evaluate(TWO_FRAMES)
         found = page.evaluate(CUT, NEEDED[view]) + page.evaluate(HIDDEN, AT_ONCE.get(view, ()))
         if not found:
             break
