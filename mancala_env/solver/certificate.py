@@ -221,6 +221,10 @@ class Walk:
     def resume(self, num_steps: int = _STEPS) -> int:
         """Walk on for a number of steps, with as large a table as needed; return the status."""
         walks.walk(self.rules, self.claim, self.line, self.table, self.turns, self.num_turns, num_steps)
+        return self.status()
+
+    def status(self) -> int:
+        """Return the status of the walk, after the tables have become as large as needed."""
         status = self.register(walks.STATUS)
         leaves = self.line.leaves
         if self.register(walks.SEARCHED) > _LEAF_SEARCHES * len(leaves) and len(leaves) < _MOST_LEAVES:

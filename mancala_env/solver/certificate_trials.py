@@ -10,8 +10,6 @@ among those that the solver's table proves.
 Symbols: H holes.
 """
 
-import random
-
 import numpy as np
 
 from mancala_env.engine.board import num_bits
@@ -29,6 +27,8 @@ from mancala_env.solver.prover import NO_LIMIT, OutOfTime
 # Columns of what is known about a turn.
 _RESULT, _BETA, _IS_PROVERS, _SCORE = range(4)
 _NUM_ANSWERS = 4
+# Steps of a trial between two looks at the tables.
+_TRIAL_STEPS = 20_000
 # Nodes of the solver for the first question about a turn, and their growth.
 _FIRST_NODES, _NODES_FACTOR = 256, 4
 # Nodes for the question whether one more turn suffices.
@@ -39,21 +39,23 @@ _KEPT_TRIAL = 8
 _TRIAL_NODES = 5_000_000
 # Most progress of an unfinished trial.
 _UNFINISHED = 1 - 1e-9
-# Noise in the scores of every seed but the first.
-_NOISE = 4.0
+# Scores are multiples of a unit, plus noise below `_NOISE` for every seed but the first.
+_SCORE_UNIT, _NOISE, _NUM_NOISE = 1024, 4096, 4099
 # Searched small positions of an attempt that are too many, besides a number for each proved position.
 _MOST_SEARCHED, _SEARCHED_EACH = 3_000_000, 500
 _UNDO_ENTRIES, _UNDO_SPARE = 1 << 20, 1 << 15
 
 
 @kernel
-def look_up_turns(rules, claim, line, table, answers):
+def look_up_turns(rules, claim, line, table, noise, answers):
     """Look up the turns of the current position in the solver's table, and write the rows of `answers`.
 
     `answers` is int64 `[H, 4]`: the result of each turn or 0, the beta of the solver's question whether the
-    turn suffices, whether the prover moves after it, and its score for a greedy choice.
+    turn suffices, whether the prover moves after it, and its score for a greedy choice. `noise` is int64
+    `[N]`, which the scores use in turn.
     """
     first = line.registers[walks.PLY] * (1 + 2 * rules.width)
+    first_noise = line.registers[walks.BYTES_READ] * 2 * rules.width
     for turn in range(line.nums[first, walks.TURNS]):
         row = first + 1 + turn
         result = line.nums[row, walks.RESULT]
@@ -76,7 +78,34 @@ def look_up_turns(rules, claim, line, table, answers):
         answers[turn, _RESULT] = result
         answers[turn, _BETA] = beta
         answers[turn, _IS_PROVERS] = is_provers
-        answers[turn, _SCORE] = 2 * got + (replies if is_provers else -replies)
+        score = 2 * got + (replies if is_provers else -replies)
+        answers[turn, _SCORE] = _SCORE_UNIT * score + noise[(first_noise + turn) % len(noise)]
+
+
+@kernel
+def walk_greedily(rules, claim, line, proved, turns, num_turns, num_steps, table, noise, answers):
+    """Walk on, and add the turn of the highest score that the solver's table proves where one is needed.
+
+    The walk ends as in :func:`~mancala_env.solver.certificate_walk.walk`, or where the table proves no turn.
+    `turns` is uint8 `[S]`, of which the first `num_turns` are there. Return their new number.
+    """
+    registers = line.registers
+    last_step = registers[walks.VISITED] + registers[walks.SEARCHED] + num_steps
+    while True:
+        walks.walk(rules, claim, line, proved, turns, num_turns, num_steps)
+        is_late = registers[walks.VISITED] + registers[walks.SEARCHED] > last_step
+        if registers[walks.STATUS] != walks.NEEDS_BYTE or is_late or num_turns == len(turns):
+            return num_turns
+        look_up_turns(rules, claim, line, table, noise, answers)
+        best = -1
+        first = registers[walks.PLY] * (1 + 2 * rules.width)
+        for turn in range(line.nums[first, walks.TURNS]):
+            if answers[turn, _RESULT] > 0 and (best < 0 or answers[turn, _SCORE] > answers[best, _SCORE]):
+                best = turn
+        if best < 0:
+            return num_turns
+        turns[num_turns] = best
+        num_turns += 1
 
 
 class LeafTooLarge(InvalidArgument):
@@ -103,7 +132,9 @@ class Attempt:
         self.walk = Walk(position, claim, DEFAULT_MEMORY_MB, _UNDO_ENTRIES)
         self._solver, self._trial = solver, trial
         self._last_node = NO_LIMIT
-        self._random = random.Random(seed) if seed else None
+        self._noise = np.zeros(1, np.int64)
+        if seed:
+            self._noise = np.random.default_rng(seed).integers(_NOISE, size=_NUM_NOISE)
         self._answers = np.zeros((position.ruleset.num_holes, _NUM_ANSWERS), np.int64)
         self._registers = self.walk.line.registers
         self._stride = 1 + position.ruleset.num_holes
@@ -131,12 +162,18 @@ class Attempt:
             raise InvalidArgument(f"cap={walk.claim.cap} is too small for a proof; {walk.where()}")
         return False
 
-    def _resume(self) -> int:
-        """Walk on, and return the status."""
+    def _resume(self, is_trial: bool = False) -> int:
+        """Walk on, in a trial with greedy choices, and return the status."""
         most = _MOST_SEARCHED + _SEARCHED_EACH * self.walk.register(walks.USED)
         if self.walk.register(walks.SEARCHED) > most:
             raise LeafTooLarge(f"leaf={self.walk.claim.leaf} is too large: searches take too long")
-        return self.walk.resume()
+        walk = self.walk
+        if not is_trial:
+            return walk.resume()
+        arrays = walk.rules, walk.claim, walk.line, walk.table, walk.turns
+        known = self._solver.shared_table(), self._noise, self._answers
+        walk.num_turns = walk_greedily(*arrays, walk.num_turns, _TRIAL_STEPS, *known)
+        return walk.status()
 
     def _choose(self) -> list[int]:
         """Return the next turns of the prover, or none if no turn suffices."""
@@ -168,7 +205,7 @@ class Attempt:
             while next_turn is not None and status in (walks.NEEDS_BYTE, walks.PAUSED):
                 if status == walks.NEEDS_BYTE:
                     walk.add(np.array([next_turn], np.uint8))
-                status = self._resume()
+                status = self._resume(is_trial=True)
                 if status == walks.NEEDS_BYTE:
                     next_turn = self._greedy_turn()
             positions = int(registers[walks.UNDONE] - before[walks.UNDONE])
@@ -231,15 +268,14 @@ class Attempt:
 
     def _in_order(self, answers: list[list[int]], result: int) -> list[int]:
         """Return the turns with a result, the highest score first."""
-        noise = [_NOISE * self._random.random() if self._random else 0.0 for _ in answers]
         turns = [turn for turn, answer in enumerate(answers) if answer[_RESULT] == result]
-        return sorted(turns, key=lambda turn: -answers[turn][_SCORE] - noise[turn])
+        return sorted(turns, key=lambda turn: -answers[turn][_SCORE])
 
     def _look_up(self) -> list[list[int]]:
         """Return what is known about each turn of the current position."""
         walk = self.walk
         table = self._solver.shared_table()
-        look_up_turns(walk.rules, walk.claim, walk.line, table, self._answers)
+        look_up_turns(walk.rules, walk.claim, walk.line, table, self._noise, self._answers)
         return self._answers[: walk.line.nums[self._first(), walks.TURNS]].tolist()
 
     def _ask(self, turn: int, answer: list[int], most_nodes: int) -> int:
