@@ -62,7 +62,7 @@ def fair_openings(ruleset: RulesetLike) -> tuple[FairOpening, ...]:
 
     They are all positions within four turns of the start in which best play of both players ends even. If
     no position is even, they are all positions with the smallest margin. A position that several lines of
-    play reach is listed once. In ``ludii_gabata_i``, they are those within three turns.
+    play reach is listed once.
 
     Args:
         ruleset: The ruleset, or its name.
