@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mancala_env._util.files import write_whole
-from mancala_env.engine.state import PLAYERS, encode, load
+from mancala_env.engine.state import PLAYERS, encode
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.errors import InvalidArgument, InvalidPosition, InvalidRuleset, MancalaError, printable
 from mancala_env.games.position import Position
@@ -198,7 +198,7 @@ class Walk:
         self.most_bytes = positive("memory_mb", memory_mb) * 2**20
         self.turns = np.zeros(1 << 12, np.uint8)
         self.num_turns = 0
-        walks.start(self.rules, self.claim, self.line, load(position.games, 0))
+        walks.start(self.claim, self.line, position.games)
 
     def add(self, turns: np.ndarray) -> None:
         """Add turns to the end, uint8."""

@@ -145,8 +145,9 @@ def count_now(rules, claim, game):
 
 
 @kernel
-def start(rules, claim, line, game):
-    """Begin a walk at a position: put its accounts into the first frame."""
+def start(claim, line, games):
+    """Begin a walk at row 0 of `games`: put its accounts into the first frame."""
+    game = load(games, 0)
     got = store_of(game, claim.prover) + seeds_within(game.board, owned_by(game, claim.prover))
     save(line.games, 0, _with_accounts(claim, game, game.board, got))
     for i in range(len(line.registers)):

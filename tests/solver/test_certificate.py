@@ -14,7 +14,7 @@ from strategies import reached
 
 from mancala_env import Position, Ruleset, rulesets, solver
 from mancala_env.cli import main
-from mancala_env.engine.state import encode, load
+from mancala_env.engine.state import encode
 from mancala_env.errors import InvalidArgument, InvalidPosition
 from mancala_env.solver import certificate_trials
 from mancala_env.solver import certificate_walk as walks
@@ -219,6 +219,18 @@ def test_a_claim_that_no_file_can_have_is_rejected() -> None:
         verify(Proof(position, (Claim(0, least, 255, 60, b""),)))
 
 
+def test_a_position_may_have_128_seeds_in_the_last_hole_of_a_word() -> None:
+    """As a signed integer, that word of the board would be negative."""
+    board = [11, 13, 18, 10, 9, 20, 30, 131]
+    position = Position(
+        Ruleset(name="own", row_width=4, seeds_per_hole=31, landing="weg"), board, stores=(0, 6)
+    )
+    verified = verify(Proof(position, (Claim(1, 6, 255, 0, b""),)))
+    assert verified.positions <= 1
+    with pytest.raises(InvalidProof, match="letters end"):
+        verify(Proof(position, (Claim(0, 1, 255, 0, b""),)))
+
+
 @pytest.mark.slow
 def test_the_table_of_small_positions_grows() -> None:
     """In a table that stays small, the positions of long cycles replace each other."""
@@ -308,7 +320,7 @@ def test_turns_in_accounts_are_those_of_the_page(
     expected = Accounts(position, prover, cap)
     claim = walks.Claim(prover, 1, cap, 0, expected.total)
     line = walks.new_line(position.ruleset, 2)
-    walks.start(rules, claim, line, load(position.games, 0))
+    walks.start(claim, line, position.games)
     while position.legal_actions:
         action = rng.choice(position.legal_actions)
         mover = position.player

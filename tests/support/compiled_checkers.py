@@ -146,7 +146,7 @@ def _by_package(ruleset: Ruleset, prover: int, cap: int, game: naive.Game, hole:
     position = Position(ruleset, game.seeds, game.owner, game.stores, game.player, game.stall)
     rules, line = encode(ruleset), walks.new_line(ruleset, 2)
     claim = walks.Claim(prover, 1, cap, 0, ruleset.total_seeds)
-    walks.start(rules, claim, line, load(position.games, 0))
+    walks.start(claim, line, position.games)
     play_in_accounts(rules, claim, line.games, hole)
     after = Position._of(ruleset, line.games[:1].copy())
     owners = [FREE if owner < 0 else owner for owner in after.owner.tolist()]
