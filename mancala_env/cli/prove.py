@@ -31,7 +31,7 @@ def add_arguments(parser: Parser) -> None:
     add("--leaf", type=int, default=8, help="most free seeds of a position that a checker searches itself")
     add("--cap", type=int, default=255, help="largest level of an owned hole in the accounts; 255 is exact")
     add("--seeds", type=int, default=1, help="number of attempts for each claim; the smallest proof is kept")
-    add("--trial", type=int, default=10_000, help="most positions of a trial of a turn; 0 for no trials")
+    add("--trial", type=int, default=4_000_000, help="most positions of a trial of a turn; 0 for no trials")
     add("--memory_mb", type=int, default=1024, help="size of the transposition table in MB")
     add_common(parser, threads="one")
 

@@ -50,7 +50,7 @@ class ProofPlan:
     leaf: int = 8
     cap: int = 255
     seeds: int = 1
-    trial: int = 10_000
+    trial: int = 4_000_000
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -58,7 +58,7 @@ class ProofPlan:
             ("leaf", 0, 255),
             ("cap", 0, 255),
             ("seeds", 1, None),
-            ("trial", 0, 1 << 19),
+            ("trial", 0, 1 << 26),
         ):
             whole(name, getattr(self, name), least, most)
 

@@ -1,11 +1,12 @@
 """Find the letters of a claim: the walk of a checker, with the solver to name the turns of the prover.
 
 Several turns may suffice at a position, and their proofs differ much in size. So a turn is chosen by
-*trials*. After each winning turn the walk goes on with greedy choices, until the position is proved or the
-trial is larger than the smallest one so far, or takes too many nodes of the solver. Then its results are
-taken back. The turn with the smallest trial is taken. If no trial is finished, the turn is taken whose trial
-came farthest. The same follows at the next position. A greedy choice is the turn with the largest lead
-among those that the solver's table proves.
+*trials*. After each winning turn the walk goes on with greedy choices until the position is proved. Then its
+results are taken back. The turn with the smallest trial is taken, and the same follows at the next position.
+A greedy choice is the turn with the largest lead among those that the solver's table proves.
+
+A trial ends unfinished if it is larger than the smallest one so far, larger than a limit, or takes too many
+nodes of the solver. If no trial is finished, all are repeated with a larger limit.
 
 Symbols: H holes.
 """
@@ -37,13 +38,14 @@ _MORE_NODES = 2000
 _KEPT_TRIAL = 8
 # Nodes of the solver in a trial, after which the trial ends.
 _TRIAL_NODES = 5_000_000
-# Most progress of an unfinished trial.
-_UNFINISHED = 1 - 1e-9
+# Limit of positions of the first trials, and its growth.
+_FIRST_TRIAL, _TRIAL_FACTOR = 10_000, 8
 # Scores are multiples of a unit, plus noise below `_NOISE` for every seed but the first.
 _SCORE_UNIT, _NOISE, _NUM_NOISE = 1024, 4096, 4099
 # Searched small positions of an attempt that are too many, besides a number for each proved position.
 _MOST_SEARCHED, _SEARCHED_EACH = 3_000_000, 500
-_UNDO_ENTRIES, _UNDO_SPARE = 1 << 20, 1 << 15
+# Entries to undo besides those of a trial: positions of a step, or of the line, are kept without a check.
+_UNDO_SPARE = 1 << 19
 
 
 @kernel
@@ -126,10 +128,10 @@ class Attempt:
             position: The position.
             claim: The claim; its letters are not used.
             solver: Answers questions about turns.
-            trial: Most proved positions of a trial, at most half a million; 0: no trials.
+            trial: Most proved positions of a trial; 0: no trials.
             seed: Seed of the noise in the order of turns; 0: no noise.
         """
-        self.walk = Walk(position, claim, DEFAULT_MEMORY_MB, _UNDO_ENTRIES)
+        self.walk = Walk(position, claim, DEFAULT_MEMORY_MB, _UNDO_SPARE)
         self._solver, self._trial = solver, trial
         self._last_node = NO_LIMIT
         self._noise = np.zeros(1, np.int64)
@@ -148,10 +150,8 @@ class Attempt:
         """
         walk, registers = self.walk, self._registers
         registers[walks.UNDONE] = registers[walks.LAST_PLY] = 0
-        registers[walks.MOST_UNDONE] = _UNDO_ENTRIES - _UNDO_SPARE
-        if walk.has_little_room(self._trial):  # a trial must not enlarge the table
-            walk.enlarge()
-        status = self._resume()
+        registers[walks.MOST_UNDONE] = len(walk.line.undo_slots) - _UNDO_SPARE // 2
+        status = self._resume(is_greedy=not self._trial)
         if status == walks.DONE:
             return True
         if status == walks.NEEDS_BYTE:
@@ -162,13 +162,13 @@ class Attempt:
             raise InvalidArgument(f"cap={walk.claim.cap} is too small for a proof; {walk.where()}")
         return False
 
-    def _resume(self, is_trial: bool = False) -> int:
-        """Walk on, in a trial with greedy choices, and return the status."""
+    def _resume(self, is_greedy: bool) -> int:
+        """Walk on, with or without greedy choices, and return the status."""
         most = _MOST_SEARCHED + _SEARCHED_EACH * self.walk.register(walks.USED)
         if self.walk.register(walks.SEARCHED) > most:
             raise LeafTooLarge(f"leaf={self.walk.claim.leaf} is too large: searches take too long")
         walk = self.walk
-        if not is_trial:
+        if not is_greedy:
             return walk.resume()
         arrays = walk.rules, walk.claim, walk.line, walk.table, walk.turns
         known = self._solver.shared_table(), self._noise, self._answers
@@ -178,21 +178,33 @@ class Attempt:
     def _choose(self) -> list[int]:
         """Return the next turns of the prover, or none if no turn suffices."""
         turns = self._winning_turns()
-        if len(turns) < 2 or not self._trial:
-            return turns[:1]
-        limit, best, farthest = self._trial, turns[:1], 0.0
-        for turn in turns:
-            positions, found, progress = self._try(turn, limit)
-            if progress == 1:
-                limit, best = positions - 1, found
-            elif limit == self._trial and progress > farthest:  # none is finished
-                best, farthest = [turn], progress
-            if limit < 1:
-                break
-        return best if limit < _KEPT_TRIAL else best[:1]
+        most = min(_FIRST_TRIAL, self._trial)
+        while most and len(turns) > 1:
+            self._make_room(most)
+            limit, best = most, []
+            for turn in turns:
+                positions, found = self._try(turn, limit)
+                if found:
+                    limit, best = positions - 1, found
+                if limit < 1:
+                    break
+            if best:
+                return best if limit < _KEPT_TRIAL else best[:1]
+            most = min(_TRIAL_FACTOR * most, self._trial) if most < self._trial else 0
+        return turns[:1]
 
-    def _try(self, turn: int, limit: int) -> tuple[int, list[int], float]:
-        """Return the positions and turns of a trial, and its progress, which is 1 at the end of a proof."""
+    def _make_room(self, positions: int) -> None:
+        """Enlarge the tables for a trial, which must not enlarge them."""
+        self._registers[walks.UNDONE] = 0
+        while self.walk.has_little_room(positions):
+            self.walk.enlarge()
+        line, num_undo = self.walk.line, positions + _UNDO_SPARE
+        if len(line.undo_slots) < num_undo:
+            slots, words = np.zeros(num_undo, np.int64), np.zeros(num_undo, np.uint64)
+            self.walk.line = line._replace(undo_slots=slots, undo_words=words)
+
+    def _try(self, turn: int, limit: int) -> tuple[int, list[int]]:
+        """Return the positions of a trial, and its turns, or none if it is not finished."""
         walk, registers = self.walk, self._registers
         length, first = walk.num_turns, self._first()
         before, turns_before = registers.copy(), walk.line.nums[first : first + self._stride].copy()
@@ -205,31 +217,18 @@ class Attempt:
             while next_turn is not None and status in (walks.NEEDS_BYTE, walks.PAUSED):
                 if status == walks.NEEDS_BYTE:
                     walk.add(np.array([next_turn], np.uint8))
-                status = self._resume(is_trial=True)
+                status = self._resume(is_greedy=True)
                 if status == walks.NEEDS_BYTE:
                     next_turn = self._greedy_turn()
             positions = int(registers[walks.UNDONE] - before[walks.UNDONE])
-            progress = 1.0 if status == walks.DONE else self._progress()
-            found = walk.turns[length : walk.num_turns].tolist()
+            found = walk.turns[length : walk.num_turns].tolist() if status == walks.DONE else []
         finally:  # also after Ctrl-C, so that the letters that are saved are without the trial
             self._last_node = NO_LIMIT
             walks.undo(walk.line, walk.table, int(before[walks.UNDONE]))
             registers[:] = before
             walk.line.nums[first : first + self._stride] = turns_before
             walk.num_turns = length
-        return positions, found, progress
-
-    def _progress(self) -> float:
-        """Estimate how much of an unfinished trial is done, as if all turns of a position took the same."""
-        registers, line, progress = self._registers, self.walk.line, 0.0
-        for ply in range(registers[walks.PLY] - 1, registers[walks.LAST_PLY] - 1, -1):
-            first = ply * self._stride
-            at = line.nums[first, walks.AT] - first
-            if load(line.games, first).player != self.walk.claim.prover:
-                results = line.nums[first + 1 : first + 1 + line.nums[first, walks.TURNS], walks.RESULT]
-                left = int((results[at - 1 :] == 0).sum())
-                progress = (at - 1 + progress) / (at - 1 + max(left, 1))
-        return min(float(progress), _UNFINISHED)
+        return positions, found
 
     def _winning_turns(self) -> list[int]:
         """Return the turns that are found to suffice at little expense, the highest score first."""

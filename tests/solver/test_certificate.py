@@ -115,39 +115,60 @@ def attempt_at(position: Position, least: int) -> certificate_trials.Attempt:
     """Return an attempt to prove a claim of South that stands at its first letter."""
     claim = Claim(0, least, 255, 5, b"")
     oracle = solver.Solver(position.ruleset, memory_mb=8)
-    attempt = certificate_trials.Attempt(position, claim, oracle, 100, 0)
-    attempt._registers[walks.MOST_UNDONE] = 1 << 19
-    assert attempt._resume() == walks.NEEDS_BYTE
+    attempt = certificate_trials.Attempt(position, claim, oracle, 1_000_000, 0)
+    attempt._registers[walks.MOST_UNDONE] = 1 << 18
+    assert attempt._resume(is_greedy=False) == walks.NEEDS_BYTE
     return attempt
 
 
 @pytest.mark.parametrize(
-    ("trials", "chosen"),
+    ("sizes", "chosen", "num_tried"),
     [
-        ({3: (100, 0.2), 1: (100, 0.7), 2: (100, 0.5)}, [1]),
-        ({3: (100, 0.9), 1: (50, 1), 2: (49, 0.95)}, [1]),
-        ({3: (100, 0.9), 1: (5, 1), 2: (3, 1)}, [2, 0]),
+        ({3: 900, 1: 500, 2: 700}, [1], 3),
+        ({3: 100, 1: 5, 2: 3}, [2, 0], 3),
+        ({3: 300_000, 1: 20_000}, [1], 4),
+        ({3: 2_000_000, 1: 1_000_001}, [3], 8),
     ],
 )
-def test_the_smallest_trial_or_the_farthest_names_the_turn(
-    trials: dict[int, tuple[int, float]], chosen: list[int], monkeypatch: pytest.MonkeyPatch
+def test_the_smallest_trial_names_the_turn_and_without_one_the_lead(
+    sizes: dict[int, int], chosen: list[int], num_tried: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    limits: list[int] = []
+
+    def try_turn(turn: int, limit: int) -> tuple[int, list[int]]:
+        limits.append(limit)
+        return min(sizes[turn], limit), [turn, 0] if sizes[turn] <= limit else []
+
     attempt = attempt_at(Position(small("leyla")), 1)
-    monkeypatch.setattr(attempt, "_winning_turns", lambda: list(trials))
-    monkeypatch.setattr(attempt, "_try", lambda turn, _: (trials[turn][0], [turn, 0], trials[turn][1]))
+    monkeypatch.setattr(attempt, "_winning_turns", lambda: list(sizes))
+    monkeypatch.setattr(attempt, "_try", try_turn)
     assert attempt._choose() == chosen
+    assert len(limits) == num_tried
+    assert max(limits) <= 1_000_000
 
 
-def test_the_progress_of_a_trial_grows_to_its_end() -> None:
+def test_a_trial_takes_back_its_results() -> None:
     position = Position(small("gabata_i"))
     value = solver.Solver(position.ruleset, memory_mb=8).value(position)
     attempt = attempt_at(position, (position.ruleset.total_seeds + value) // 2)
+    walk = attempt.walk
+    before = walk.table.copy(), walk.line.registers.copy(), walk.num_turns
     (turn, *_) = attempt._winning_turns()
-    finished, _, all_of_it = attempt._try(turn, 10_000)
-    progress = [attempt._try(turn, limit)[2] for limit in range(1, finished // 2)]
-    assert all_of_it == 1
-    assert 0 <= progress[0] < progress[-1] < 1
-    assert progress == sorted(progress)
+    size, found = attempt._try(turn, 10_000)
+    assert size > 10
+    assert found
+    assert attempt._try(turn, size // 2)[1] == []
+    assert attempt._try(turn, size) == (size, found)
+    assert (walk.table[:, 2] == before[0][:, 2]).all()  # the words that say which entries are used
+    assert (walk.line.registers == before[1]).all()
+    assert walk.num_turns == before[2]
+
+
+def test_without_trials_a_proof_is_found_by_greedy_choices() -> None:
+    position = Position(small("gabata_i"))
+    greedy, chosen = (proved(position, ProofPlan(leaf=0, trial=trial)) for trial in (0, 10_000))
+    assert verify(greedy).bounds == verify(chosen).bounds
+    assert verify(greedy).positions > verify(chosen).positions
 
 
 def test_a_trial_ends_at_its_limit_of_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +179,7 @@ def test_a_trial_ends_at_its_limit_of_nodes(monkeypatch: pytest.MonkeyPatch) -> 
         attempt = attempt_at(position, (position.ruleset.total_seeds + value) // 2)
         (turn, *_) = attempt._winning_turns()
         attempt._solver = solver.Solver(position.ruleset, memory_mb=8)
-        assert (attempt._try(turn, 10_000)[2] == 1) == is_finished
+        assert bool(attempt._try(turn, 10_000)[1]) == is_finished
         assert 0 < attempt._solver.nodes <= most
 
 
