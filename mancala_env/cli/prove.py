@@ -16,8 +16,7 @@ from mancala_env.solver.certificate_search import ProofPlan, ProofProgress, prov
 
 DESCRIPTION = (
     "Find the exact value of a position, and write a proof file that mancala verify and two independent "
-    "programs check. After Ctrl-C the same command resumes the unfinished proof, but not the search for its "
-    "value."
+    "programs check. After Ctrl-C the same command searches the value again and resumes the unfinished proof."
 )
 
 

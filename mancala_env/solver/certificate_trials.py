@@ -280,12 +280,10 @@ class Attempt:
     def _ask(self, turn: int, answer: list[int], most_nodes: int) -> int:
         """Ask the solver whether a turn suffices; return 1, -1, or 0 if that takes more nodes."""
         games = self.walk.line.games[self._first() + 1 + turn][None]
-        bound = self._solver.book.rest(games) if self._solver.book else None
-        if bound is None:
-            try:
-                bound = self._solver.prove_within(games, answer[_BETA], most_nodes)
-            except OutOfTime:
-                return 0
+        try:
+            bound = self._solver.prove_within(games, answer[_BETA], most_nodes)
+        except OutOfTime:
+            return 0
         return 1 if (bound >= answer[_BETA]) == bool(answer[_IS_PROVERS]) else -1
 
     def _first(self) -> int:

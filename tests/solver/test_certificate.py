@@ -183,12 +183,6 @@ def test_a_trial_ends_at_its_limit_of_nodes(monkeypatch: pytest.MonkeyPatch) -> 
         assert 0 < attempt._solver.nodes <= most
 
 
-def test_the_book_names_the_first_turns_without_a_search() -> None:
-    attempt = attempt_at(Position("gabata_i"), 18)
-    assert sorted(attempt._winning_turns()) == [2, 3, 5]
-    assert attempt._solver.nodes == 0
-
-
 # What is false or damaged is rejected.
 
 
