@@ -13,17 +13,22 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
 from mancala_env import agents
 from mancala_env._util.checks import whole
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import write_whole
 from mancala_env.envs import text
+from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position
 from mancala_env.version import __version__
 from tools.markdown import table
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "results"
 FILE, PAGE = FOLDER / "text_leaderboard.json", FOLDER / "text_leaderboard.md"
+SCHEMA = FOLDER / "text_leaderboard.schema.json"
 CATALOGUE = ("layli_goobalay", "leyla")
 """Rulesets whose bundled solved positions are tasks "move" too, as in the regret tables."""
 OPPONENTS = (1, 3, 5)
@@ -112,6 +117,13 @@ def measure(name: str, num_rounds: int) -> dict[str, Any]:
     }
 
 
+def check(board: dict[str, Any]) -> None:
+    """Raise InvalidArgument if the leaderboard does not follow its schema."""
+    validator = Draft202012Validator(json.loads(SCHEMA.read_text("utf-8")))
+    if (error := best_match(validator.iter_errors(board))) is not None:
+        raise InvalidArgument(f"{FILE.name} is invalid at {error.json_path}: {error.message}")
+
+
 def page(board: dict[str, Any]) -> str:
     """Return the page of the leaderboard file."""
     columns = sorted({name for entry in board["entries"] for name in entry["results"]})
@@ -147,6 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     whole("--rounds", options.rounds, 1)
     board = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {"format": 1, "entries": []}
     board["hashes"] = text.FIXED_HASHES
+    check(board)
     for name in options.bots:
         others = [entry for entry in board["entries"] if entry["name"] != name]
         board["entries"] = [*others, measure(name, options.rounds)]

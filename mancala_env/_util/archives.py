@@ -199,7 +199,7 @@ def _check_directory(file: IO[bytes]) -> None:
     (directory,) = struct.unpack_from("<L", tail, at + 12)
     is_long = tail[max(0, at - _LOCATOR_SIZE) : at][:4] == _LOCATOR
     if directory > _MOST_DIRECTORY or is_long:
-        raise InvalidArchive("the file has more members than a checkpoint")
+        raise InvalidArchive("the file is incomplete, or has more members than a checkpoint")
 
 
 def run_folder_hint(path: str | Path) -> str:

@@ -159,8 +159,15 @@ class MancalaVecEnv(GamesVecEnv):
         self._lengths = np.zeros(num_envs, np.int64)
         self._is_reset = False
         self._started = time.time()
-        seed = seed_of(seed)
         self.seed(np.random.SeedSequence().generate_state(1)[0] if seed is None else seed)
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Seed game b with `seed` + b at the next reset, and return the seeds; None draws a seed.
+
+        Raises:
+            InvalidArgument: The seed is not a whole number of at least 0.
+        """
+        return super().seed(seed_of(seed))
 
     def reset(self) -> np.ndarray:
         """Start an episode in every game and return the observations `[B, *shape]`.

@@ -52,7 +52,7 @@ _MARK = re.compile(r"(?<!/)answer(?:\s+is\b|\W{0,9}?[:=>\uff1a])|\\boxed\b", re.
 _DECORATION = re.compile(r"[*_`$\"'()\[\]{}<>:=\\]|hole|text|mathrm|mathbf", re.IGNORECASE)
 # Another number in the same line is a second answer, unless other words precede it.
 _LAST = r"([0-9]+)(?![^\w\n]*(?:(?:or|and|to|then|[SN])[^\w\n]*)*[0-9])"
-_NEXT = r"([0-9]+)[\s,;]+(?:laps|captured)?\s*"
+_NEXT = r"([0-9]+)[\s,;]+(?:(?:laps?|captured)[\s,;]*)?"
 _FORMS = {"move": rf"([SN]?)\s*{_LAST}", "sow": rf"([SN])\s*{_NEXT}{_NEXT}{_LAST}"}
 _MEANINGS = {"move": "one hole, such as S1", "sow": "hole, laps and captured seeds, such as N2 5 0"}
 
@@ -142,7 +142,9 @@ def make_task(
         task = _solved(position) if kind == "move" else _sowing(position, rng, laps)
         if task:
             return task
-    raise InvalidArgument(f"no position found for {kind!r} with ruleset {ruleset!r} and level {level}")
+    raise InvalidArgument(
+        f"no position found for {kind!r} with ruleset {ruleset!r}, level {level} and split {split!r}"
+    )
 
 
 def _drawn(
@@ -283,8 +285,9 @@ def parse_answer(kind: Kind, reply: str) -> str:
     'S3'
 
     Raises:
-        InvalidArgument: An answer is missing, or the last one is of another form.
+        InvalidArgument: An answer is missing, the last one is of another form, or the kind is unknown.
     """
+    one_of("kind", kind, get_args(Kind))
     if not isinstance(reply, str):
         raise InvalidArgument(f"a reply is a text, not {reply!r}")
     text = reply[-_MOST_READ:].rpartition("</think>")[2].partition("<think>")[0]
@@ -349,7 +352,10 @@ class Round:
             self._reply()
             if not position.is_over:
                 return
-        raise InvalidArgument(f"no round found with ruleset {ruleset!r}: all end in a few turns")
+        raise InvalidArgument(
+            f"no round found with ruleset {ruleset!r} and split {split!r}: all end in a few turns, or the "
+            "split has none of their boards; a larger board or split 'all' has more"
+        )
 
     @property
     def is_over(self) -> bool:

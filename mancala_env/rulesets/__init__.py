@@ -16,6 +16,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -204,8 +205,9 @@ class Ruleset:
                 raise InvalidRuleset(f"{word} must be a text of printable characters, not {text!r}")
         for option in ("row_width", "seeds_per_hole"):
             value = getattr(self, option)
-            if not isinstance(value, int) or isinstance(value, bool):
+            if not isinstance(value, Integral) or isinstance(value, bool):
                 raise InvalidRuleset(f"{option} must be a whole number, not {value!r}")
+            object.__setattr__(self, option, int(value))  # files and hashes take no numpy integers
         if not MIN_ROW_WIDTH <= self.row_width <= MAX_ROW_WIDTH:
             raise InvalidRuleset(
                 f"row_width must be {MIN_ROW_WIDTH} to {MAX_ROW_WIDTH}, not {self.row_width}"

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import get_args
 
 import jsonschema
@@ -12,7 +13,7 @@ from mancala_env._util.command_line import BAD_INPUT
 from mancala_env.envs import text
 from tools import make_text_baselines as made
 
-SCHEMA = json.loads((made.FOLDER / "text_leaderboard.schema.json").read_text("utf-8"))
+SCHEMA = json.loads(made.SCHEMA.read_text("utf-8"))
 BOARD = json.loads(made.FILE.read_text("utf-8"))
 
 
@@ -23,7 +24,8 @@ def test_leaderboard_follows_the_schema() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("reward", 2), ("invalid", 1.5), ("tasks", 0), ("regret", -1), ("note", "cheated")]
+    ("key", "value"),
+    [("reward", 2), ("reward", 0.5), ("invalid", 1.5), ("tasks", 0), ("regret", -1), ("note", "cheated")],
 )
 def test_schema_refuses_impossible_results(key: str, value: object) -> None:
     board = json.loads(json.dumps(BOARD))
@@ -36,6 +38,18 @@ def test_schema_refuses_impossible_results(key: str, value: object) -> None:
 @pytest.mark.generated
 def test_page_of_the_leaderboard_is_up_to_date() -> None:
     assert made.PAGE.read_text("utf-8") == made.page(BOARD), "run python -m tools.make_text_baselines --bots"
+
+
+def test_an_invalid_entry_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = {**BOARD["entries"][0], "results": {"play:9": {}}}
+    monkeypatch.setattr(made, "FILE", tmp_path / "board.json")
+    monkeypatch.setattr(made, "PAGE", tmp_path / "board.md")
+    made.FILE.write_text(json.dumps({**BOARD, "entries": [entry]}), "utf-8")
+    assert made.main(["--bots"]) == BAD_INPUT
+    assert "play:9" in capsys.readouterr().err
+    assert not made.PAGE.exists()
 
 
 def test_number_of_rounds_is_checked(capsys: pytest.CaptureFixture[str]) -> None:

@@ -98,6 +98,12 @@ def test_sizes_follow_from_the_rule_options():
     assert (ruleset.num_holes, ruleset.total_seeds) == (14, 42)
 
 
+def test_numpy_integers_are_stored_as_int() -> None:
+    made = rulesets.lookup({"row_width": np.int64(5), "seeds_per_hole": np.uint8(3)})
+    assert made == rulesets.lookup({"row_width": 5, "seeds_per_hole": 3})
+    assert type(made.row_width) is type(made.seeds_per_hole) is int
+
+
 @pytest.mark.parametrize("name", CATALOGUE)
 @pytest.mark.parametrize("rounds", [1, 2, "match"])
 def test_the_action_space_is_the_row_unless_territory_can_change_hands(name, rounds):

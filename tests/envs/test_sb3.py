@@ -266,6 +266,13 @@ def test_an_invalid_schedule_of_self_play_is_refused(wrong: Any, said):
         SelfPlayCallback(**wrong)
 
 
+@pytest.mark.parametrize("seed", [-1, 1.5, True, "1"])
+def test_an_invalid_seed_is_refused_at_once(seed: Any) -> None:
+    envs = MancalaVecEnv(2, "leyla", seed=0)
+    with raises(InvalidArgument, repr(seed)):
+        envs.seed(seed)
+
+
 def test_games_are_seeded_apart_and_reset_again_from_the_seed():
     envs = MancalaVecEnv(4, "leyla", seed=3)
     first = envs.reset()

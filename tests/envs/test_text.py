@@ -61,6 +61,9 @@ def test_error_of_a_reply_has_its_answer() -> None:
     number: Any = 7
     with raises(InvalidArgument, "7"):
         text.parse_answer("move", number)
+    kind: Any = "play"
+    with raises(InvalidArgument, "play"):
+        text.parse_answer(kind, "Answer: 3")
 
 
 @pytest.mark.parametrize(
@@ -84,10 +87,15 @@ def test_empty_hole_says_why() -> None:
 @pytest.mark.parametrize(
     "reply",
     ["Answer: N2 5 0", "answer: N2, 5, 0", "Answer: hole=N2 laps=5 captured=0",
-     "**Answer:** hole N2, laps 5, captured 0", r"\boxed{N2 5 0}", "N2 5 0"],
+     "**Answer:** hole N2, laps 5, captured 0", r"\boxed{N2 5 0}", "N2 5 0",
+     "Answer: N2, 5 laps, 0 captured"],
 )  # fmt: skip
 def test_tolerant_sowing(reply: str) -> None:
     assert text.parse_answer("sow", reply) == "N2 5 0"
+
+
+def test_one_lap_may_be_named() -> None:
+    assert text.parse_answer("sow", "Answer: N2, 1 lap, 0 captured") == "N2 1 0"
 
 
 @pytest.mark.parametrize(
@@ -345,3 +353,10 @@ def test_rounds_that_are_too_short_are_refused(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(text, "draw_position", lambda *_, **__: None)
     with raises(InvalidArgument, "leyla"):
         text.Round(1, "leyla")
+
+
+def test_an_error_names_the_split_that_has_no_round() -> None:
+    tiny = {"row_width": 2, "seeds_per_hole": 63}
+    assert not text.Round(1, tiny, split="all").is_over
+    with raises(InvalidArgument, "evaluation"):
+        text.Round(1, tiny)
