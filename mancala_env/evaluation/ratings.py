@@ -196,10 +196,22 @@ def _counted(matches: Sequence[Any]) -> list[PairCounts]:
             raise InvalidArgument(f"matches must be MatchResults or PairCounts, not {match!r}")
         if match.first == match.second:
             raise InvalidMatch(f"{match.first} cannot be rated in a match against itself")
+        if isinstance(match, PairCounts):
+            _check_counts(match)
     played = {match.ruleset for match in given if isinstance(match, MatchResult)}
     if len(played) > 1:
         raise InvalidMatch(f"matches must be of one ruleset, not of {' and '.join(sorted(played))}")
     return [match if isinstance(match, PairCounts) else as_pair_counts(match) for match in given]
+
+
+def _check_counts(match: PairCounts) -> None:
+    try:
+        counts, repeats = np.array(match.counts, np.float64), float(match.repeats)
+    except (TypeError, ValueError):
+        counts, repeats = np.empty(0), np.nan
+    are_counts = counts.shape == (5,) and np.isfinite(counts).all() and (counts >= 0).all()
+    if not (are_counts and 1 <= repeats < np.inf):
+        raise InvalidArgument(f"PairCounts need five counts >= 0 and repeats >= 1, not {match!r}")
 
 
 def _merged_pairs(matches: list[PairCounts], index: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
