@@ -77,6 +77,13 @@ def test_a_learner_is_tuned_on_another_ruleset_and_runs_resume(program, tmp_path
     assert names(capsys.readouterr().err, "protocol.json")
 
 
+@pytest.mark.parametrize("word", ["--seeds=0", "--tuning_runs=-1", "--minutes=-2.0"])
+def test_a_number_out_of_range_is_refused_before_the_tuning(word, program, tmp_path, capsys) -> None:
+    assert program(word, "--folder", str(tmp_path / "runs")) == 2
+    assert names(capsys.readouterr().err, word.partition("=")[2])
+    assert not (tmp_path / "runs").exists()
+
+
 def test_the_rulesets_exclude_the_one_of_the_tuning(program, capsys) -> None:
     assert program("--rulesets", "leyla_gobale_ii") == 2
     assert names(capsys.readouterr().err, "leyla_gobale_ii")

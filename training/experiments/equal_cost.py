@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mancala_env._util.checks import whole
 from mancala_env._util.command_line import MissingPackage, Parser, in_one_line
 from mancala_env.benchmark import TASKS, Entry, Results, limit_of_minutes, plan, read_entry, run_plan
 from mancala_env.benchmark.aggregates import performance_profile
@@ -242,6 +243,9 @@ def main(arguments: list[str] | None = None) -> int:
     words = parser.parse_args(arguments)
     if TUNING_RULESET in words.rulesets:
         raise MancalaError(f"--rulesets must not name {TUNING_RULESET}, which the tuning uses")
+    whole("--seeds", words.seeds, 1)
+    whole("--tuning_runs", words.tuning_runs, 0)
+    limits = [limit_of_minutes(minutes) for minutes in words.minutes]
     if words.recorded:
         begin(words.folder, words.recorded)
     protocol = freeze(words.folder, [*words.rulesets, TUNING_RULESET], words.games)
@@ -250,7 +254,6 @@ def main(arguments: list[str] | None = None) -> int:
         chosen[name], regrets = tune(words.folder / "tuning", name, words.tuning_runs, words.tuning_minutes)
         print(f"{name}: {chosen[name] or 'default settings'}, regrets {np.round(regrets, 2).tolist()}")
     entries = [variant(words.folder / "entries", name, name, chosen[name]) for name in words.learners]
-    limits = [limit_of_minutes(minutes) for minutes in words.minutes]
     wanted = plan(
         entries, words.folder, rulesets=words.rulesets, tasks=[TASK], limits=limits, seeds=words.seeds,
         games=words.games,
