@@ -50,7 +50,8 @@ The value is the margin for the player to move, without seeds in stores. *Positi
 visits, without positions of at most *leaf* free seeds. The checkers search these themselves.
 
 `mancala prove NAME` makes a file, most of them in less than a minute. `gabata_i` with
-`--memory_mb 8192` takes 20 minutes, and `ludii_leyla_gobale_gabradarre` with `--memory_mb 3000` an hour.
+`--memory_mb 8192 --num_threads 2` takes 20 minutes, and `ludii_leyla_gobale_gabradarre` with
+`--memory_mb 3000` an hour.
 `make proofs` checks all files with all checkers and writes this page.
 The times are processor seconds of one run on {machine}. A check that takes much longer is stopped.
 

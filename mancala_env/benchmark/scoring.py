@@ -85,7 +85,7 @@ def scoring_of(
     games, seed = 2 * num_pairs(games), whole("scoring_seed", scoring_seed, 0)
     ladder = stored_ladder(ruleset)
     if not has_exact_positions(ruleset):
-        what = f"regret needs solved positions, and {ruleset.name} has none"
+        what = f"regret cannot be measured without solved positions of {ruleset.name}"
         raise MancalaError(f"{what}; mancala_env.evaluation.prepare makes them if 20 can be solved")
     chosen = ladder.quick_anchors if anchors is None else tuple(dict.fromkeys(anchors))
     wrong = next((anchor for anchor in chosen if anchor not in ladder.anchors), None)

@@ -353,8 +353,8 @@ class Round:
             if not position.is_over:
                 return
         raise InvalidArgument(
-            f"no round found with ruleset {ruleset!r} and split {split!r}: all end in a few turns, or the "
-            "split has none of their boards; a larger board or split 'all' has more"
+            f"no round found with ruleset {ruleset!r} and split {split!r}: all end in a few turns, or their "
+            "boards are not in the split; choose a larger board or split 'all'"
         )
 
     @property

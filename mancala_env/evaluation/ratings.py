@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mancala_env._util.checks import several, whole
+from mancala_env._util.checks import is_number, several, whole
 from mancala_env._util.tabular import Tabular, named_interval
 from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation.matches import InvalidMatch, MatchResult
@@ -206,11 +206,12 @@ def _counted(matches: Sequence[Any]) -> list[PairCounts]:
 
 def _check_counts(match: PairCounts) -> None:
     try:
-        counts, repeats = np.array(match.counts, np.float64), float(match.repeats)
-    except (TypeError, ValueError):
-        counts, repeats = np.empty(0), np.nan
-    are_counts = counts.shape == (5,) and np.isfinite(counts).all() and (counts >= 0).all()
-    if not (are_counts and 1 <= repeats < np.inf):
+        counts = np.asarray(match.counts)
+    except ValueError:  # rows of several lengths
+        counts = np.empty(0)
+    are_counts = counts.shape == (5,) and counts.dtype.kind in "iuf" and np.isfinite(counts).all()
+    are_valid = are_counts and (counts >= 0).all() and is_number(match.repeats)
+    if not (are_valid and 1 <= match.repeats < np.inf):
         raise InvalidArgument(f"PairCounts need five counts >= 0 and repeats >= 1, not {match!r}")
 
 

@@ -30,8 +30,7 @@ MOST_MISTAKES = 6
 """Number of worst moves stored with an agent's regret."""
 _POSITIONS_AT_ONCE = 64
 NO_POSITIONS = (
-    "regret is not measured, because {} has no solved positions; evaluation.prepare makes them "
-    "if 20 can be solved"
+    "regret is not measured without solved positions of {}; evaluation.prepare makes them if 20 can be solved"
 )
 """Note for a ruleset without solved positions, with a place for its name."""
 # Expected cost of a mistake, as a share of all seeds, for rulesets without solved positions. In the bundled

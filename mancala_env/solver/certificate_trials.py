@@ -1,9 +1,9 @@
 """Find the letters of a claim: the walk of a checker, with the solver to name the turns of the prover.
 
 Several turns may suffice at a position, and their proofs differ much in size. So a turn is chosen by
-*trials*. After each winning turn the walk goes on with greedy choices until the position is proved. Then its
-results are taken back. The turn with the smallest trial is taken, and the same follows at the next position.
-A greedy choice is the turn with the largest lead among those that the solver's table proves.
+*trials*. After each winning turn the walk continues with greedy choices until the position is proved.
+Then the results are taken back. The turn with the smallest trial is taken, and the same follows at the
+next position. A greedy choice is the turn with the largest lead among those that the solver's table proves.
 
 A trial ends unfinished if it is larger than the smallest one so far, larger than a limit, or takes too many
 nodes of the solver. If no trial is finished, all are repeated with a larger limit.
@@ -38,7 +38,7 @@ _MORE_NODES = 2000
 _KEPT_TRIAL = 8
 # Nodes of the solver in a trial, after which the trial ends.
 _TRIAL_NODES = 5_000_000
-# Limit of positions of the first trials, and its growth.
+# Limit of positions of the first trials, and its growth if none of them is finished.
 _FIRST_TRIAL, _TRIAL_FACTOR = 10_000, 8
 # Scores are multiples of a unit, plus noise below `_NOISE` for every seed but the first.
 _SCORE_UNIT, _NOISE, _NUM_NOISE = 1024, 4096, 4099
@@ -132,7 +132,10 @@ class Attempt:
             seed: Seed of the noise in the order of turns; 0: no noise.
         """
         self.walk = Walk(position, claim, DEFAULT_MEMORY_MB, _UNDO_SPARE)
-        self._solver, self._trial = solver, trial
+        self._solver = solver
+        # Most positions of the first trials, of those that follow if none is finished, and so on.
+        smaller = (_FIRST_TRIAL * _TRIAL_FACTOR**n for n in range(trial.bit_length()))
+        self._limits = [*(limit for limit in smaller if limit < trial), *[trial] * (trial > 0)]
         self._last_node = NO_LIMIT
         self._noise = np.zeros(1, np.int64)
         if seed:
@@ -148,19 +151,23 @@ class Attempt:
             InvalidArgument: The accounts of the claim do not prove it.
             LeafTooLarge: The searches of small positions take too long.
         """
-        walk, registers = self.walk, self._registers
-        registers[walks.UNDONE] = registers[walks.LAST_PLY] = 0
-        registers[walks.MOST_UNDONE] = len(walk.line.undo_slots) - _UNDO_SPARE // 2
-        status = self._resume(is_greedy=not self._trial)
+        status = self.advance(is_greedy=not self._limits)
         if status == walks.DONE:
             return True
         if status == walks.NEEDS_BYTE:
             turns = self._choose()
-            walk.add(np.array(turns, np.uint8))
+            self.walk.add(np.array(turns, np.uint8))
             status = walks.PAUSED if turns else walks.REFUTED
         if status == walks.REFUTED:
-            raise InvalidArgument(f"cap={walk.claim.cap} is too small for a proof; {walk.where()}")
+            raise InvalidArgument(f"cap={self.walk.claim.cap} is too small for a proof; {self.walk.where()}")
         return False
+
+    def advance(self, is_greedy: bool = False) -> int:
+        """Walk towards the next letter, of greedy choices or to be chosen, and return the status."""
+        registers = self._registers
+        registers[walks.UNDONE] = registers[walks.LAST_PLY] = 0
+        registers[walks.MOST_UNDONE] = len(self.walk.line.undo_slots) - _UNDO_SPARE // 2
+        return self._resume(is_greedy)
 
     def _resume(self, is_greedy: bool) -> int:
         """Walk on, with or without greedy choices, and return the status."""
@@ -178,8 +185,7 @@ class Attempt:
     def _choose(self) -> list[int]:
         """Return the next turns of the prover, or none if no turn suffices."""
         turns = self._winning_turns()
-        most = min(_FIRST_TRIAL, self._trial)
-        while most and len(turns) > 1:
+        for most in self._limits if len(turns) > 1 else ():
             self._make_room(most)
             limit, best = most, []
             for turn in turns:
@@ -190,7 +196,6 @@ class Attempt:
                     break
             if best:
                 return best if limit < _KEPT_TRIAL else best[:1]
-            most = min(_TRIAL_FACTOR * most, self._trial) if most < self._trial else 0
         return turns[:1]
 
     def _make_room(self, positions: int) -> None:

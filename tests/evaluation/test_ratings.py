@@ -238,13 +238,15 @@ def test_a_rating_of_nobody_is_refused():
         ratings.of(None)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("counts", [[np.nan] * 5, [0, 0, np.inf, 0, 0], [-1] * 5, [1, 2], "abc", None])
+@pytest.mark.parametrize(
+    "counts", [[np.nan] * 5, [0, 0, np.inf, 0, 0], [-1] * 5, [1, 2], ["1"] * 5, [[1], [1, 2]], "abc", None]
+)
 def test_pair_counts_must_be_five_numbers(counts: Any) -> None:
     with raises(InvalidArgument, "PairCounts", repr(counts)):
         fit_ratings([PairCounts("mine", "random", counts)])
 
 
-@pytest.mark.parametrize("repeats", [0, -1, np.nan, None])
+@pytest.mark.parametrize("repeats", [0, -1, np.nan, True, "2", None])
 def test_pair_counts_have_at_least_one_repeat(repeats: Any) -> None:
     with raises(InvalidArgument, "repeats", repr(repeats)):
         fit_ratings([PairCounts("mine", "random", [1, 0, 0, 0, 1], repeats)])

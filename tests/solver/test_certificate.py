@@ -116,8 +116,7 @@ def attempt_at(position: Position, least: int) -> certificate_trials.Attempt:
     claim = Claim(0, least, 255, 5, b"")
     oracle = solver.Solver(position.ruleset, memory_mb=8)
     attempt = certificate_trials.Attempt(position, claim, oracle, 1_000_000, 0)
-    attempt._registers[walks.MOST_UNDONE] = 1 << 18
-    assert attempt._resume(is_greedy=False) == walks.NEEDS_BYTE
+    assert attempt.advance() == walks.NEEDS_BYTE
     return attempt
 
 

@@ -85,8 +85,7 @@ def _assert_every_turn_wins(position: Position, claim: Claim, used: solver.Solve
     for place, turn in enumerate(letter - ord("a") for letter in claim.letters):
         status = walks.PAUSED
         while status == walks.PAUSED:
-            attempt._registers[walks.UNDONE], attempt._registers[walks.MOST_UNDONE] = 0, (1 << 19) - (1 << 15)
-            status = attempt._resume(is_greedy=False)
+            status = attempt.advance()
         assert status == walks.NEEDS_BYTE
         answers = attempt._look_up()
         result = answers[turn][0] or attempt._ask(turn, answers[turn], _MOST_NODES)
