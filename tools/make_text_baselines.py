@@ -22,6 +22,7 @@ from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import write_whole
 from mancala_env.envs import text
 from mancala_env.errors import InvalidArgument
+from mancala_env.evaluation import text_tasks
 from mancala_env.games.position import Position
 from mancala_env.version import __version__
 from tools.markdown import table
@@ -74,13 +75,13 @@ def play(bot: Bot, level: int, num_rounds: int) -> dict[str, Any]:
     """Return the result of a bot's rounds: mean lead, mean known regret, and the share it forfeits."""
     scores, rewards, forfeits = [], [], 0
     for seed in range(num_rounds):
-        game = text.Round(seed, level=level)
+        game = text.Round(seed, opponent=level)
         while not game.is_over:
             scores.append(game.step(bot(game.position)))
         rewards.append(game.reward)
         forfeits += game.forfeit is not None
     return {
-        **text.summary(scores),
+        **text_tasks.summary(scores),
         "tasks": num_rounds,
         "reward": round(statistics.mean(rewards), 4),
         "invalid": forfeits / num_rounds,
@@ -92,19 +93,21 @@ def measure(name: str, num_rounds: int) -> dict[str, Any]:
     bot = bots()[name]
     results = {}
     if name not in ("trained", "perfect:1s"):  # networks are bundled for rulesets of the catalogue only
-        results["move"] = text.summary(task.score(bot(task.position)) for task in text.fixed_tasks("move"))
+        results["move"] = text_tasks.summary(
+            task.score(bot(task.position)) for task in text_tasks.fixed_tasks("move")
+        )
     if name not in ("trained", "perfect"):  # a few rounds begin with a position that takes hours to solve
         for level in OPPONENTS:
             results[f"play:{level}"] = play(bot, level, num_rounds)
     # Perfect play takes minutes on large boards; its regret is 0 by definition.
     for ruleset in CATALOGUE if not name.startswith("perfect") else ():
-        results[f"move:{ruleset}"] = text.summary(
-            task.score(bot(task.position)) for task in text.solved_tasks(ruleset)
+        results[f"move:{ruleset}"] = text_tasks.summary(
+            task.score(bot(task.position)) for task in text_tasks.solved_tasks(ruleset)
         )
     if name in ("perfect", "hole 1", "parser breaker"):
         replies = {"hole 1": "Answer: S1 1 0", "parser breaker": "Answer: 1, 2 or 3"}
-        sowing = text.fixed_tasks("sow")
-        results["sow"] = text.summary(
+        sowing = text_tasks.fixed_tasks("sow")
+        results["sow"] = text_tasks.summary(
             task.score(replies.get(name, f"Answer: {task.solution}")) for task in sowing
         )
     print(name, results, flush=True)
@@ -158,7 +161,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     whole("--rounds", options.rounds, 1)
     board = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {"format": 1, "entries": []}
-    board["hashes"] = text.FIXED_HASHES
+    board["hashes"] = text_tasks.FIXED_HASHES
     check(board)
     for name in options.bots:
         others = [entry for entry in board["entries"] if entry["name"] != name]

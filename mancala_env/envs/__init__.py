@@ -8,6 +8,7 @@
 | `sb3` | `MancalaVecEnv`: many games of one learner for Stable-Baselines3; `SelfPlayCallback` |
 | `open_spiel` | the rulesets as OpenSpiel games |
 | `text` | positions as prompts for language models, with exact rewards; `Round`: a round by text |
+| `prompts` | the words of these prompts, and the answer in a reply |
 | `families` | the three games: their rulesets, PettingZoo modules and Gymnasium ids |
 | `options` | `EnvOptions`: the checked arguments of every environment; shared checks of resets |
 | `opponents` | `Duel`: games of a learner in which agents play the opponent's turns |

@@ -17,6 +17,7 @@
 | `regret` | regret: the seeds that moves lose compared with perfect play |
 | `exploit` | exploitability: the best reply to an agent, and how much it wins |
 | `exploit_search`, `exploit_kernels` | the search for it |
+| `text_tasks` | the sets of text tasks on which language models are compared |
 | `intervals` | 95 % intervals |
 | `report`, `plots`, `html_page` | reports as HTML and PNG files |
 """

@@ -7,11 +7,15 @@ True
 """
 
 import random
+from collections.abc import Iterator
 
-from mancala_env.engine.holdout import OpeningSet, rows_in_set
+from mancala_env._util.checks import one_of
+from mancala_env.engine.holdout import OPENING_SETS, OpeningSet, rows_in_set
 from mancala_env.games.position import Position
 from mancala_env.rulesets import CHOICES, Ruleset, RulesetLike, lookup
 from mancala_env.rulesets.requirements import broken_requirement
+
+_MOST_DRAWS = 1000
 
 
 def fresh_ruleset(rng: random.Random, widest: int = 5) -> Ruleset:
@@ -40,3 +44,23 @@ def draw_position(
     seen = seen if turns is None else seen[turns : turns + 1]
     fit = [p for p in seen if len(p.legal_actions) > 1 and rows_in_set(p.ruleset, p.games, split)[0]]
     return rng.choice(fit) if fit else None
+
+
+def draw_positions(
+    rng: random.Random,
+    ruleset: RulesetLike | None,
+    split: OpeningSet,
+    *,
+    widest: int = 5,
+    turns: int | None = None,
+) -> Iterator[Position]:
+    """Yield positions of random rounds; without a ruleset, each has fresh rule options.
+
+    At most 1,000 rounds are played. The other arguments are those of :func:`fresh_ruleset` and
+    :func:`draw_position`.
+    """
+    one_of("split", split, OPENING_SETS)
+    for _ in range(_MOST_DRAWS):
+        drawn = fresh_ruleset(rng, widest) if ruleset is None else ruleset
+        if position := draw_position(rng, drawn, split, turns):
+            yield position

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from mancala_env._util.command_line import BAD_INPUT
-from mancala_env.envs import text
+from mancala_env.envs import prompts, text
+from mancala_env.evaluation import text_tasks
 from tools import make_text_baselines as made
 
 SCHEMA = json.loads(made.SCHEMA.read_text("utf-8"))
@@ -20,7 +21,7 @@ BOARD = json.loads(made.FILE.read_text("utf-8"))
 def test_leaderboard_follows_the_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     jsonschema.validate(BOARD, SCHEMA)
-    assert BOARD["hashes"] == text.FIXED_HASHES
+    assert BOARD["hashes"] == text_tasks.FIXED_HASHES
 
 
 @pytest.mark.parametrize(
@@ -86,17 +87,17 @@ def test_guide_states_the_costs() -> None:
     guide = (made.FOLDER.parent / "guides" / "language_models.md").read_text("utf-8")
     rows = re.findall(r"^\| (.+?) \| ([\d,]+) \|$", guide, re.MULTILINE)
     stated = {name: int(tokens.replace(",", "")) for name, tokens in rows}
-    for kind in get_args(text.Kind):
+    for kind in get_args(prompts.Kind):
         tokens = [len(text.make_task(kind, seed).prompt) / 4 for seed in range(20)]
         assert stated[f"`{kind}`"] == pytest.approx(np.mean(tokens), rel=0.05)
     whole, chat = [], []
-    for game in (text.Round(seed, level=2) for seed in range(4)):
-        prompts, messages = [], [game.prompt]
+    for game in (text.Round(seed, opponent=2) for seed in range(4)):
+        asked, messages = [], [game.prompt]
         while not game.is_over:
-            prompts.append(game.prompt)
+            asked.append(game.prompt)
             game.step(f"Answer: {game.position.legal_actions[0] + 1}")
             messages += [] if game.is_over else [game.update]
-        whole.append(len("".join(prompts)) / 4)
+        whole.append(len("".join(asked)) / 4)
         chat.append(len("".join(messages)) / 4)
     assert stated["a round, `prompt` for each reply"] == pytest.approx(np.mean(whole), rel=0.05)
     assert stated["a round as a chat, `prompt` and then `update`"] == pytest.approx(np.mean(chat), rel=0.05)

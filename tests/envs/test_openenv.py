@@ -64,7 +64,7 @@ def test_invalid_reply_ends_with_its_error(address: str) -> None:
 
 
 def test_round_is_the_round_of_the_package(address: str) -> None:
-    game = text.Round(4, level=2)
+    game = text.Round(4, opponent=2)
     with GenericEnvClient(base_url=address).sync() as env:
         result = env.reset(seed=4, task_kind="play", level=2)
         assert result.observation["prompt"] == game.prompt

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from mancala_env import Position, Ruleset, agents
 from mancala_env.engine.holdout import rows_in_set
-from mancala_env.envs import text
+from mancala_env.envs import prompts, text
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidRuleset
-from mancala_env.evaluation import measure_regret
+from mancala_env.evaluation import measure_regret, text_tasks
 from mancala_env.rulesets import CHOICES, names
 from mancala_env.rulesets.in_words import rules_in_words
 from mancala_env.rulesets.requirements import broken_requirement
+from mancala_env.solver import fresh_positions
 from mancala_env.solver.fresh_positions import draw_position, fresh_ruleset
 
 START = Position("leyla")
@@ -55,15 +56,15 @@ def test_other_replies_are_invalid(reply: str) -> None:
 
 def test_error_of_a_reply_has_its_answer() -> None:
     with raises(InvalidArgument, "maybe"):
-        text.parse_answer("move", "Answer: maybe")
+        prompts.parse_answer("move", "Answer: maybe")
     with raises(InvalidArgument, "rather not say"):
-        text.parse_answer("move", "I would rather not say")
+        prompts.parse_answer("move", "I would rather not say")
     number: Any = 7
     with raises(InvalidArgument, "7"):
-        text.parse_answer("move", number)
+        prompts.parse_answer("move", number)
     kind: Any = "play"
     with raises(InvalidArgument, "play"):
-        text.parse_answer(kind, "Answer: 3")
+        prompts.parse_answer(kind, "Answer: 3")
 
 
 @pytest.mark.parametrize(
@@ -91,11 +92,11 @@ def test_empty_hole_says_why() -> None:
      "Answer: N2, 5 laps, 0 captured"],
 )  # fmt: skip
 def test_tolerant_sowing(reply: str) -> None:
-    assert text.parse_answer("sow", reply) == "N2 5 0"
+    assert prompts.parse_answer("sow", reply) == "N2 5 0"
 
 
 def test_one_lap_may_be_named() -> None:
-    assert text.parse_answer("sow", "Answer: N2, 1 lap, 0 captured") == "N2 1 0"
+    assert prompts.parse_answer("sow", "Answer: N2, 1 lap, 0 captured") == "N2 1 0"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +104,7 @@ def test_one_lap_may_be_named() -> None:
 )
 def test_other_sowing_is_invalid(reply: str) -> None:
     with raises(InvalidArgument, reply.removeprefix("Answer: ")):
-        text.parse_answer("sow", reply)
+        prompts.parse_answer("sow", reply)
 
 
 @given(st.text(max_size=300) | st.text("Answer: 123SN<>{}*\\boxed\n.,", max_size=80))
@@ -187,9 +188,9 @@ def test_last_hole_of_a_turn_by_a_second_implementation() -> None:
 
 
 @pytest.mark.parametrize("kind", ["sow", "move"])
-def test_tasks_are_deterministic_by_seed_and_differ_between_seeds(kind: text.Kind) -> None:
+def test_tasks_are_deterministic_by_seed_and_differ_between_seeds(kind: prompts.Kind) -> None:
     first = [text.make_task(kind, seed) for seed in range(6)]
-    assert text.hash_of(first) == text.hash_of(
+    assert text_tasks.hash_of(first) == text_tasks.hash_of(
         reversed([text.make_task(kind, s) for s in reversed(range(6))])
     )
     assert len({task.prompt for task in first}) == 6
@@ -202,8 +203,8 @@ def _is_held_out(position: Position) -> bool:
 def test_splits_are_disjoint() -> None:
     splits: tuple[text.Split, text.Split] = ("training", "evaluation")
     for split, seed in itertools.product(splits, range(10)):
-        drawn = [text.make_task(kind, seed, split=split).position for kind in get_args(text.Kind)]
-        drawn.append(text.Round(seed, split=split, level=None).position)
+        drawn = [text.make_task(kind, seed, split=split).position for kind in get_args(prompts.Kind)]
+        drawn.append(text.Round(seed, split=split, opponent=None).position)
         assert {_is_held_out(position) for position in drawn} == {split == "evaluation"}
 
 
@@ -246,7 +247,7 @@ def test_catalogue_ruleset_and_unknown_arguments() -> None:
     with raises(InvalidArgument, "solve"):
         text.make_task("sow", 1, split=unknown)
     with raises(InvalidArgument, "9"):
-        text.Round(1, level=9)
+        text.Round(1, opponent=9)
 
 
 def test_summary_counts_invalid_replies_and_known_regrets() -> None:
@@ -255,36 +256,38 @@ def test_summary_counts_invalid_replies_and_known_regrets() -> None:
         text.Score(None, "S2"),
         text.Score(-1.0, error="no answer"),
     ]
-    assert text.summary(iter(scores)) == {"tasks": 3, "reward": -0.4167, "regret": 6, "invalid": 0.3333}
+    assert text_tasks.summary(iter(scores)) == {"tasks": 3, "reward": -0.4167, "regret": 6, "invalid": 0.3333}
     with raises(InvalidArgument, "[]"):
-        text.summary([])
+        text_tasks.summary([])
 
 
 def test_perfect_opponent_gets_solved_positions(monkeypatch: pytest.MonkeyPatch) -> None:
-    game = text.Round(2, level=8)
+    game = text.Round(2, opponent=8)
     assert text.Round(2, opponent="perfect").prompt == game.prompt
-    monkeypatch.setattr(text.Round, "_values", lambda _: {})
-    monkeypatch.setattr(text, "_MOST_DRAWS", 5)
+    monkeypatch.setattr(text.Solver, "action_values_within", lambda *_: None)
+    monkeypatch.setattr(fresh_positions, "_MOST_DRAWS", 5)
     with raises(InvalidArgument, "None"):
-        text.Round(2, level=8)
-    assert text.Round(2, level=2).position.ruleset == game.position.ruleset
+        text.Round(2, opponent=8)
+    assert text.Round(2, opponent=2).position.ruleset == game.position.ruleset
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sow", "move"])
-def test_fixed_tasks_have_their_hash(kind: text.Kind) -> None:
-    assert len(text.fixed_tasks(kind)) == text.FIXED_SIZE
+def test_fixed_tasks_have_their_hash(kind: prompts.Kind) -> None:
+    assert len(text_tasks.fixed_tasks(kind)) == text_tasks.FIXED_SIZE
 
 
 def test_fixed_tasks_with_another_hash_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text, "FIXED_SIZE", 2)
-    with raises(InvalidArgument, text.FIXED_HASHES["sow"]):
-        text.fixed_tasks("sow")
+    monkeypatch.setattr(text_tasks, "FIXED_SIZE", 2)
+    with raises(InvalidArgument, text_tasks.FIXED_HASHES["sow"]):
+        text_tasks.fixed_tasks("sow")
 
 
 def test_regret_of_an_agent_by_text_is_that_of_the_regret_tables() -> None:
     agent = agents.make("greedy", "leyla", seed=1)
-    scores = [task.score(f"Answer: {agent.choose(task.position) + 1}") for task in text.solved_tasks("leyla")]
+    scores = [
+        task.score(f"Answer: {agent.choose(task.position) + 1}") for task in text_tasks.solved_tasks("leyla")
+    ]
     measured = measure_regret(agents.make("greedy", "leyla", seed=1), "leyla").overall
     assert np.mean([float(score.regret or 0) for score in scores]) == pytest.approx(measured.mean_regret)
 
@@ -298,7 +301,7 @@ def _play(game: text.Round) -> list[text.Score]:
 
 def test_round_against_an_agent_ends_with_the_count() -> None:
     for seed in range(6):
-        game = text.Round(seed, level=2)
+        game = text.Round(seed, opponent=2)
         assert game.position.player == game.player
         assert _play(game)
         south, north = game.position.counts
@@ -308,21 +311,21 @@ def test_round_against_an_agent_ends_with_the_count() -> None:
 
 
 def test_round_is_deterministic_by_seed() -> None:
-    first, second = (text.Round(5, level=1) for _ in range(2))
+    first, second = (text.Round(5, opponent=1) for _ in range(2))
     assert first.prompt == second.prompt
     assert _play(first) == _play(second)
     assert first.rewards == second.rewards
 
 
 def test_perfect_replies_to_a_perfect_opponent_keep_the_value() -> None:
-    game = text.Round(2, level=8)
+    game = text.Round(2, opponent=8)
     while not game.is_over:
         best = agents.make("perfect", game.position.ruleset).choose(game.position)
         assert game.step(f"Answer: {best + 1}").regret == 0
 
 
 def test_self_play_asks_both_players_in_turn() -> None:
-    game = text.Round(1, level=None)
+    game = text.Round(1, opponent=None)
     asked = []
     while not game.is_over:
         asked.append(game.player)
@@ -332,7 +335,7 @@ def test_self_play_asks_both_players_in_turn() -> None:
 
 
 def test_update_tells_the_turns_of_the_opponent() -> None:
-    game = text.Round(3, level=1)
+    game = text.Round(3, opponent=1)
     before = game.position.copy()
     game.step(f"Answer: {before.legal_actions[0] + 1}")
     assert " sows " in game.update
@@ -341,7 +344,7 @@ def test_update_tells_the_turns_of_the_opponent() -> None:
 
 
 def test_step_after_the_end_is_refused() -> None:
-    game = text.Round(3, level=1)
+    game = text.Round(3, opponent=1)
     game.step("no")
     reply: Any
     for reply in ("Answer: 2", None):
@@ -350,7 +353,7 @@ def test_step_after_the_end_is_refused() -> None:
 
 
 def test_rounds_that_are_too_short_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text, "draw_position", lambda *_, **__: None)
+    monkeypatch.setattr(fresh_positions, "draw_position", lambda *_, **__: None)
     with raises(InvalidArgument, "leyla"):
         text.Round(1, "leyla")
 

@@ -125,11 +125,11 @@ def test_the_prompt_does_not_contain_the_solution() -> None:
 
 def test_a_forfeit_is_never_better_than_playing_on() -> None:
     for seed in range(8):
-        forfeited = text.Round(seed, level=2, split="training")
+        forfeited = text.Round(seed, opponent=2, split="training")
         forfeited.step("I resign, a draw?")
         assert forfeited.is_over
         assert forfeited.reward == -1.0
-        played = text.Round(seed, level=2, split="training")
+        played = text.Round(seed, opponent=2, split="training")
         while not played.is_over:
             played.step(f"Answer: {played.position.legal_actions[-1] + 1}")
         assert played.reward >= forfeited.reward
@@ -137,7 +137,7 @@ def test_a_forfeit_is_never_better_than_playing_on() -> None:
 
 def test_a_lead_in_a_round_that_is_not_over_does_not_count() -> None:
     for seed in range(4):
-        game = text.Round(seed, level=1, split="training")
+        game = text.Round(seed, opponent=1, split="training")
         while not game.is_over:
             assert game.reward == -1.0
             game.step(f"Answer: {game.position.legal_actions[0] + 1}")
@@ -150,7 +150,7 @@ def test_an_unsolved_position_gives_no_reward_for_a_move() -> None:
 
 
 def test_forfeit_in_self_play_goes_to_the_player_who_answered() -> None:
-    game = text.Round(1, level=None, split="training")
+    game = text.Round(1, opponent=None, split="training")
     forfeiting = game.player
     game.step("no")
     assert (game.forfeit, game.rewards[forfeiting], game.rewards[1 - forfeiting]) == (forfeiting, -1.0, 1.0)

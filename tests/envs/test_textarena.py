@@ -59,7 +59,7 @@ def test_invalid_reply_ends_with_its_error() -> None:
 
 
 def test_round_against_an_agent_is_the_round_of_the_package() -> None:
-    game = text.Round(4, level=2)
+    game = text.Round(4, opponent=2)
     env, prompt = _begun(seed=4, task_kind="play", level=2)
     assert game.prompt in prompt
     done = False
@@ -74,7 +74,7 @@ def test_round_against_an_agent_is_the_round_of_the_package() -> None:
 
 def test_two_players_play_a_round_and_do_not_read_each_other() -> None:
     for seed in range(4):
-        game = text.Round(seed, level=None)
+        game = text.Round(seed, opponent=None)
         env, _ = _begun(2, seed, task_kind="play")
         done, seen = False, set()
         while not done:

@@ -63,7 +63,7 @@ def test_reward_is_the_exact_one() -> None:
 
 def test_round_is_played_to_its_end() -> None:
     (task,) = _taskset(task_kind="play", num_tasks=1, level=2)
-    game = text.Round(0, level=2)
+    game = text.Round(0, opponent=2)
     assert task.data.prompt == game.prompt
     env = loaders.load_environment(loaders.resolve_env_config({"taskset": {"id": ID, "task_kind": "play"}}))
     trace, told = _trace(task, ""), []

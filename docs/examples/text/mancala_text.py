@@ -8,7 +8,7 @@ In the task "play" :class:`MancalaTextEnv` plays the opponent's turns between th
 """
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 import verifiers.v1 as vf
 
@@ -56,10 +56,10 @@ class MancalaTask(vf.Task[MancalaData, vf.State, vf.TaskConfig]):
 
 
 def _begin(data: MancalaData) -> text.Task | text.Round:
-    options: dict[str, Any] = {} if data.level is None else {"level": data.level}
     if data.kind == "play":
-        return text.Round(data.seed, split=data.split, **options)
-    return text.make_task(data.kind, data.seed, split=data.split, **options)
+        opponent = 1 if data.level is None else data.level
+        return text.Round(data.seed, split=data.split, opponent=opponent)
+    return text.make_task(data.kind, data.seed, split=data.split, level=data.level or 0)
 
 
 class MancalaTaskset(vf.Taskset[MancalaTask, MancalaConfig]):

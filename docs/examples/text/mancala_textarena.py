@@ -38,12 +38,11 @@ class MancalaTextArena(ta.Env):
         if num_players == 2 and self.task_kind != "play":
             raise InvalidArgument(f"two players need task_kind 'play', not {self.task_kind!r}")
         number = random.getrandbits(32) if seed is None else seed
-        options: dict[str, Any] = {} if self.level is None else {"level": self.level}
         if self.task_kind == "play":
-            options |= {"level": None} if num_players == 2 else {}
-            self.game: text.Task | text.Round = text.Round(number, split=self.split, **options)
+            opponent = None if num_players == 2 else 1 if self.level is None else self.level
+            self.game: text.Task | text.Round = text.Round(number, opponent=opponent, split=self.split)
         else:
-            self.game = text.make_task(self.task_kind, number, split=self.split, **options)
+            self.game = text.make_task(self.task_kind, number, split=self.split, level=self.level or 0)
         kind = ta.TwoPlayerState if num_players == 2 else ta.SinglePlayerState
         self.state = kind(num_players, seed=seed)
         self.state.reset(role_mapping={0: "South", 1: "North"} if num_players == 2 else {0: "Player"})

@@ -60,11 +60,10 @@ class MancalaTextEnvironment(Environment[TextAction, TextObservation, State]):
             InvalidArgument: An argument is out of range.
         """
         number = random.getrandbits(32) if seed is None else seed
-        options: dict[str, Any] = {} if level is None else {"level": level}
         if task_kind == "play":
-            self._task = text.Round(number, split=split, **options)
+            self._task = text.Round(number, split=split, opponent=1 if level is None else level)
         else:
-            self._task = text.make_task(task_kind, number, split=split, **options)
+            self._task = text.make_task(task_kind, number, split=split, level=level or 0)
         self._state = State(episode_id=episode_id or str(uuid4()), step_count=0)
         return TextObservation(prompt=self._task.prompt)
 

@@ -1,0 +1,74 @@
+"""Sets of tasks for language models that compare their replies with those of others.
+
+docs/results/text_leaderboard.md has the results of bots.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from statistics import mean
+from typing import Any
+
+from mancala_env.envs.text import Kind, Score, Task, make_task, move_task
+from mancala_env.errors import InvalidArgument
+from mancala_env.games.position import Position
+from mancala_env.rulesets import RulesetLike
+from mancala_env.solver import ILLEGAL, positions
+
+FIXED_SIZE = 200
+FIXED_HASHES = {
+    "sow": "0376418cbcf2bf0aee9ca9871e27fa95b5f9b733dd0c090d4a72a876719b1f38",
+    "move": "659a3ebb6581acfdeb1a21b3782596f052fe5c46f5f7c93a0ac903562aaeaa04",
+}
+"""Hash of the fixed tasks of each kind; a change of prompts, tasks or values changes it."""
+
+
+def solved_tasks(ruleset: RulesetLike) -> list[Task]:
+    """Return the tasks "move" of the bundled solved positions, on which `mancala evaluate` measures regret.
+
+    Raises:
+        NoPositions: The ruleset is without solved positions.
+    """
+    known, tasks = positions(ruleset), []
+    for n, row in enumerate(known.action_values.tolist()):
+        values = {action: value for action, value in enumerate(row) if value != ILLEGAL}
+        tasks.append(move_task(Position.from_games(known.ruleset, known.games, n), values))
+    return tasks
+
+
+def fixed_tasks(kind: Kind) -> list[Task]:
+    """Return the fixed tasks for comparisons: the seeds below FIXED_SIZE, after a check of their hash.
+
+    Raises:
+        InvalidArgument: This version of the package or of a library makes other tasks.
+    """
+    tasks = [make_task(kind, seed) for seed in range(FIXED_SIZE)]
+    if (found := hash_of(tasks)) != FIXED_HASHES[kind]:
+        raise InvalidArgument(f"the fixed tasks {kind!r} have hash {found}, not {FIXED_HASHES[kind]}")
+    return tasks
+
+
+def hash_of(tasks: Iterable[Task]) -> str:
+    """Return the SHA-256 of prompts, answers and values, in hexadecimal digits."""
+    content = [[task.prompt, task.solution, sorted(task.values.items())] for task in tasks]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def summary(scores: Iterable[Score]) -> dict[str, Any]:
+    """Return number of tasks, mean reward, mean known regret and share of invalid replies.
+
+    >>> summary([Score(0.0, "S1", regret=0), Score(-1.0, error="no answer")])
+    {'tasks': 2, 'reward': -0.5, 'regret': 0, 'invalid': 0.5}
+
+    Raises:
+        InvalidArgument: The scores are empty.
+    """
+    if not (scores := list(scores)):
+        raise InvalidArgument(f"a summary needs at least one score, not {scores}")
+    regrets = [score.regret for score in scores if score.regret is not None]
+    return {
+        "tasks": len(scores),
+        "reward": round(mean(score.reward or 0.0 for score in scores), 4),
+        "regret": round(mean(regrets), 3) if regrets else None,
+        "invalid": round(mean(bool(score.error) for score in scores), 4),
+    }
