@@ -10,7 +10,7 @@ from mancala_env.rulesets import STALL_LIMIT, Ruleset
 ENDS = {
     "mover_stuck": "when the player to move cannot sow",
     "either_stuck": "as soon as either player cannot sow",
-    "both_stuck": "when neither player can sow; a player who cannot sow passes",
+    "both_stuck": "when neither player can sow; one who cannot passes",
 }
 """End of a round, by the value of the rule option `round_end`."""
 
@@ -32,9 +32,9 @@ def rules_in_words(ruleset: Ruleset) -> str:
         "Turn: choose a free (not owned) hole with seeds in your row, lift all its seeds and sow one into "
         f"each next hole: S1 to S{width}, N1 to N{width}, S1 again, skipping none. This is a lap.",
         *_landing(ruleset),
-        f"The round ends {ENDS[ruleset.round_end]}. It also ends if a turn never stops, or after "
-        f"{STALL_LIMIT} turns without a change in the number of seeds in free holes. Players count their "
-        "store, seeds in holes they own, and seeds in free holes of their row.",
+        f"The round ends {ENDS[ruleset.round_end]}. It also ends if a turn never stops (it is undone), or "
+        f"after {STALL_LIMIT} turns without a change in the number of seeds in free holes. Players count "
+        "their store, seeds in their owned holes and in free holes of their row.",
     ]
     if ruleset.opening == "rightmost":
         last = 1 if ruleset.direction == "clockwise" else width
