@@ -2,7 +2,7 @@
 
 Without arguments, every file is checked with the three checkers, and the table of proofs/README.md is written
 again. With ``--new``, files that the table has already are skipped. With names of rulesets, their proofs are
-made first; ``--actions`` makes those after each first turn.
+made first; ``--actions`` makes those after each first turn, ``--fair`` that of the first fair opening.
 """
 
 import hashlib
@@ -20,15 +20,18 @@ from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import write_whole
 from mancala_env.cli import main as mancala
 from mancala_env.errors import MancalaError
+from mancala_env.evaluation import fair_openings
+from mancala_env.games.notation import turn_text
+from mancala_env.games.position import Position
 from mancala_env.games.speed import machine
 from mancala_env.solver.certificate import Proof, verify
 
 FOLDER = Path(__file__).resolve().parents[1] / "proofs"
-PAGE, FIRST_TURNS = FOLDER / "README.md", "first_turns"
+PAGE, FIRST_TURNS, FAIR = FOLDER / "README.md", "first_turns", "fair_openings"
 _HEAD = """\
 # Proofs of exact values
 
-Each file here proves the exact value of a round, or of the position after a first turn.
+Each file here proves the exact value of a round, of the position after a first turn, or of a fair opening.
 [The format](../docs/reference/proofs.md) says what a file contains and why it proves its value.
 Check them yourself:
 
@@ -42,7 +45,10 @@ mancala verify leyla.proof
 |---|---|
 | `NAME.proof` | the start of round 1 of a ruleset |
 | `first_turns/NAME-S1.proof` | the position after South's turn from hole 1 |
+| `fair_openings/NAME-S6-N1.proof` | the first [fair opening][1], here the one after turns S6 and N1 |
 | `check.c`, `check.py` | two checkers that share no code with the package or each other |
+
+[1]: ../docs/explanation/openings.md#fair-openings
 
 ## Files
 
@@ -126,10 +132,17 @@ def _build(folder: str) -> Path:
     return program
 
 
-def _make(name: str, options: list[str], is_actions: bool) -> None:
-    file = FOLDER / FIRST_TURNS / f"{name}.proof" if is_actions else FOLDER / f"{name}.proof"
+def _make(name: str, options: list[str], kind: str) -> None:
+    position = Position(name)
+    turns = fair_openings(name)[0].turns if kind == FAIR else ()
+    words = [name]
+    for action in turns:
+        words.append(turn_text(position.player, action))
+        position.play(action)
+    file = FOLDER / kind / f"{'-'.join(words)}.proof"
     file.parent.mkdir(exist_ok=True)
-    if mancala(["prove", name, "--out", str(file), *options, *["--actions"] * is_actions]):
+    actions = ["--actions"] * (kind == FIRST_TURNS)
+    if mancala(["prove", position.to_text(), "--out", str(file), *options, *actions]):
         raise MancalaError(f"no proof of {name}")
 
 
@@ -139,6 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(prog="python -m tools.make_proofs", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("rulesets", nargs="*", help="rulesets whose proofs to make first")
     parser.add_argument("--actions", action="store_true", help="make the proofs after each first turn")
+    parser.add_argument("--fair", action="store_true", help="make the proof of the first fair opening")
     parser.add_argument("--leaf", default="8", help="as of mancala prove")
     parser.add_argument("--cap", default="255", help="as of mancala prove")
     parser.add_argument("--seeds", default="1", help="as of mancala prove")
@@ -150,8 +164,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     options = [w for key in ("leaf", "cap", "seeds", "memory_mb") for w in (f"--{key}", getattr(given, key))]
     for name in given.rulesets:
-        _make(name, options, given.actions)
-    files = [*sorted(FOLDER.glob("*.proof")), *sorted((FOLDER / FIRST_TURNS).glob("*.proof"))]
+        _make(name, options, FIRST_TURNS if given.actions else FAIR if given.fair else "")
+    kinds = FOLDER, FOLDER / FIRST_TURNS, FOLDER / FAIR
+    files = [file for kind in kinds for file in sorted(kind.glob("*.proof"))]
     lines = kept(files)
     with tempfile.TemporaryDirectory() as folder:
         checker = _build(folder)

@@ -16,6 +16,7 @@ from mancala_env import Position, Ruleset, rulesets, solver
 from mancala_env.cli import main
 from mancala_env.engine.state import encode
 from mancala_env.errors import InvalidArgument, InvalidPosition
+from mancala_env.evaluation import fair_openings
 from mancala_env.solver import certificate_trials
 from mancala_env.solver import certificate_walk as walks
 from mancala_env.solver.certificate import Claim, InvalidProof, Proof, Walk, verify
@@ -584,3 +585,17 @@ def test_the_published_proofs_of_first_turns_have_the_values_of_the_book(file: P
     lead = after.stores[after.player] - after.stores[1 - after.player]
     known = solver.solve(Position(name)).action_values[int(turn[1:]) - 1]
     assert proof.bounds == (-known - lead, -known - lead)
+
+
+@pytest.mark.parametrize(
+    "file", sorted((PROOFS / "fair_openings").glob("*.proof")), ids=lambda file: file.stem
+)
+def test_the_published_proofs_of_fair_openings_have_their_values(file: Path) -> None:
+    name, *turns = file.stem.split("-")
+    opening = fair_openings(name)[0]
+    assert [int(turn[1:]) - 1 for turn in turns] == list(opening.turns)
+    after = opening.position
+    proof = Proof.read(file)
+    assert Proof(after, proof.claims).to_bytes() == proof.to_bytes()
+    lead = after.stores[after.player] - after.stores[1 - after.player]
+    assert proof.bounds == (opening.margin - lead, opening.margin - lead)
