@@ -84,6 +84,14 @@ def test_a_number_out_of_range_is_refused_before_the_tuning(word, program, tmp_p
     assert not (tmp_path / "runs").exists()
 
 
+def test_runs_that_cannot_be_scored_are_listed(program, tmp_path, capsys) -> None:
+    (tmp_path / "learner.py").write_text(HEAD + '\n    yield Point("greedy:oops", 1)\n\nDEPTH = 1\n', "utf-8")
+    assert program("--seeds", "1", "--tuning_runs", "0") == 0
+    report = (tmp_path / "out" / "equal_cost.md").read_text("utf-8")
+    assert "oops" in report
+    assert "no run could be scored" in capsys.readouterr().out
+
+
 def test_the_rulesets_exclude_the_one_of_the_tuning(program, capsys) -> None:
     assert program("--rulesets", "leyla_gobale_ii") == 2
     assert names(capsys.readouterr().err, "leyla_gobale_ii")

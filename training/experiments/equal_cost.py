@@ -201,6 +201,9 @@ def report(folder: Path, head: str, chosen: Mapping[str, Any]) -> None:
     head_of_runs = ("budget", "ruleset", "learner", "seed", "core minutes", "mean regret", "Elo")
     parts += [f"\n## Every run\n\n{markdown.table(head_of_runs, cells)}\n", *outcome.notes]
     write_atomically(folder / "equal_cost.md", ("\n".join(parts).rstrip() + "\n").encode())
+    if not last:
+        print("no plots: no run could be scored")
+        return
     try:
         write_report(outcome, folder / "curves.png")
         plot_profiles(last, folder / "profiles.png")
