@@ -4,6 +4,7 @@ Entries are compared in a *contest*: one task and one budget, on one ruleset or 
 Tables use the last measurement of each ended run. Curves use all measuring points.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,7 +16,7 @@ import numpy as np
 from mancala_env._util.tabular import Tabular, named_interval
 from mancala_env.benchmark.aggregates import Estimate, estimate_iqm, probability_of_improvement
 from mancala_env.benchmark.budget import BudgetLimit
-from mancala_env.benchmark.results import BASELINE, RULESETS, Results, Row
+from mancala_env.benchmark.results import BASELINE, RULESETS, Results, Row, RunKey
 from mancala_env.benchmark.runner import FEWEST_SEEDS
 from mancala_env.benchmark.scoring import Scoring, regret_of_random
 from mancala_env.benchmark.tasks import TASKS
@@ -259,15 +260,17 @@ class BenchmarkSummary(Tabular):
         regret and rating. If any runs have ended, only ended runs count, and only points at which all of them
         were measured. So all points average the same seeds.
         """
-        points: dict[float, list[Row]] = {}
+        points: dict[float, dict[RunKey, Row]] = {}
         for row in self.rows:
             if row.key.entry == entry and _belongs(row, contest):
                 is_last = self._final.get(row.key) is row
-                points.setdefault(np.inf if is_last else row.point, []).append(row)
-        over = {row.key for row in points.get(np.inf, [])}
+                # Not `point`: its meaning depends on the run's number of points.
+                point = np.inf if is_last else math.frexp(row.budget_share or 0)[1]
+                points.setdefault(point, {}).setdefault(row.key, row)
+        over = points.get(np.inf, {})
         found = []
         for point in sorted(points):
-            rows = [row for row in points[point] if row.key in over or not over]
+            rows = [row for key, row in points[point].items() if key in over or not over]
             if len(rows) < len(over):
                 continue
             has_steps = contest.limit.kind == "steps"

@@ -78,6 +78,24 @@ def test_a_curve_leaves_out_points_at_which_not_all_its_seeds_were_measured():
     assert [(spent, regret.value) for spent, regret, _ in outcome.curve(contest, "td")] == [(50, 5), (100, 3)]
 
 
+def test_runs_with_other_numbers_of_measuring_points_meet_at_equal_shares_of_the_budget():
+    first, second = key(seed=1), key(seed=2)
+    rows = [row(first, 8, steps=25, point=0), row(first, 6, steps=50, point=1), row(first, 2, point=2)]
+    rows += [row(second, 4, steps=50, point=0), row(second, 4, point=1)]
+    outcome = BenchmarkSummary(results_of(rows, [(first, ""), (second, "")]))
+    (contest,) = outcome.contests()
+    assert [(spent, regret.value) for spent, regret, _ in outcome.curve(contest, "td")] == [(50, 5), (100, 3)]
+
+
+def test_a_run_that_was_measured_more_often_counts_once_at_each_point():
+    first, second = key(seed=1), key(seed=2)
+    rows = [row(first, 8, steps=steps, point=0) for steps in (25, 30, 40)] + [row(first, 2)]
+    rows += [row(second, 4)]
+    outcome = BenchmarkSummary(results_of(rows, [(first, ""), (second, "")]))
+    (contest,) = outcome.contests()
+    assert [(spent, regret.value) for spent, regret, _ in outcome.curve(contest, "td")] == [(100, 3)]
+
+
 def test_an_entry_has_one_colour_in_the_plots_of_all_contests():
     def colours(outcome: BenchmarkSummary) -> list[dict[Any, Any]]:
         plots = [plot_curves(outcome, contest, "regret").axes[0] for contest in outcome.contests()]
