@@ -470,6 +470,8 @@ def agent_from_file(ruleset: Ruleset, source: str, function: str, **settings: Un
     except SyntaxError as error:
         where = f"{error.filename or source}, line {error.lineno or 1}"
         raise InvalidSpec(f"spec {spec!r}: {where}: {error.msg}") from error
+    except SystemExit as end:  # a script, which would silently end the program
+        raise InvalidSpec(f"spec {spec!r}: {source} called sys.exit({end.code!r}) when it was read") from end
     if not callable(found):
         raise InvalidSpec(f"spec {spec!r}: {source} has no function {function}")
     if why := _why_not_called(found, ruleset):

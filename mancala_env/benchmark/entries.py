@@ -107,4 +107,6 @@ def _run(path: Path) -> ModuleType:
         raise InvalidEntry(f"{path}: {error}") from error
     except SyntaxError as error:
         raise InvalidEntry(f"{path}, line {error.lineno or 1}: {error.msg}") from error
+    except SystemExit as end:  # a script, which would silently end the program
+        raise InvalidEntry(f"{path} called sys.exit({end.code!r}) when it was read") from end
     return module

@@ -395,6 +395,7 @@ def test_the_regret_of_random_play_is_the_mean_over_all_actions():
         ("TASKS = (['board'],)\ndef learn(): ...\n", "TASKS"),
         ("\0", "line 1"),
         ("def learn(:\n", "line 1"),
+        ("raise SystemExit(3)\n", "sys.exit(3)"),
         ("import mancala_env.nothing\n", ["own.py", "mancala_env.nothing"]),
         ("from mancala_env import nothing\n", ["own.py", "nothing", "mancala_env"]),
     ],
