@@ -131,10 +131,11 @@ def test_ludiis_games_are_written_and_read_back(path, tmp_path):
 
 def test_nothing_is_appended_to_a_file_of_something_else(tmp_path):
     file, game = tmp_path / "other.txt", GameRecord("leyla", [(0, 0)])
-    file.write_text("my notes\n", encoding="utf-8")
-    with raises(InvalidRecord, "other.txt"):
-        write_games(file, [game], append=True)
-    assert file.read_text(encoding="utf-8") == "my notes\n"
+    for text in ("my notes\n", "[1, 2]\n", '[Event "a game of chess"]\n\n1. e4 e5\n'):
+        file.write_text(text, encoding="utf-8")
+        with raises(InvalidRecord, "other.txt"):
+            write_games(file, [game], append=True)
+        assert file.read_text(encoding="utf-8") == text
     for before in ("", "\n\n"):
         file.write_text(before, encoding="utf-8")
         write_games(file, [game], append=True)

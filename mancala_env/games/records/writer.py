@@ -134,7 +134,7 @@ def check_appendable(path: str | Path) -> None:
         file.seek(0)
         begins = file.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
         has_open_end = _last_byte(file) not in (b"", b"\n")
-    if begins and not begins.startswith(b"["):
+    if begins and not begins.startswith(b"[Ruleset"):
         raise InvalidRecord(
             f"{printable(str(path))} is not a file of games, which begins with [Ruleset; choose another file"
         )
