@@ -317,7 +317,8 @@ def test_values_in_a_comment():
     assert comment == "[%values N1=-4 N12=+2.25 N4=+0] why not"
     assert values_comment(0, {0: -0.00001}, "") == "[%values S1=+0]"
     assert RecordedTurn(1, 0, comment).values == {0: -4, 11: 2.25, 3: 0}
-    assert RecordedTurn(1, 0, "[%values N1=x]").values == {}
+    for text in ("N1=x", "N0=5"):
+        assert RecordedTurn(1, 0, f"[%values {text}]").values == {}
 
 
 # Invalid records
@@ -459,6 +460,7 @@ def test_any_other_text_is_read_or_refused(text):
         ({"turns": [(2, 0)]}, InvalidRecord, "turn"),
         ({"turns": [(0, -1)]}, InvalidRecord, "turn"),
         ({"turns": ["S1"]}, InvalidRecord, "turn"),
+        ({"turns": [(0, 0, "a", "b")]}, InvalidRecord, "turn"),
         ({"turns": None}, InvalidArgument, ["turns", None]),
         ({"headers": 5}, InvalidArgument, ["headers", 5]),
         ({"turns": [(0, 0, "a\nb")]}, InvalidRecord, "comment"),
@@ -467,6 +469,8 @@ def test_any_other_text_is_read_or_refused(text):
         ({"seed": 2**128}, MancalaError, "seed"),
         ({"date": "today"}, InvalidRecord, "date"),
         ({"resigned": 2}, InvalidRecord, "resigned"),
+        ({"resigned": False}, InvalidRecord, ["resigned", False]),
+        ({"resigned": 1.0}, InvalidRecord, ["resigned", 1.0]),
         ({"headers": {"Ruleset": "x"}}, InvalidRecord, "header"),
         ({"headers": {"no name": "x"}}, InvalidRecord, "header"),
         (
@@ -481,6 +485,12 @@ def test_any_other_text_is_read_or_refused(text):
 def test_what_is_no_record_is_refused_when_it_is_made(arguments, error, why):
     with raises(error, why):
         GameRecord(**({"ruleset": "leyla"} | arguments))
+
+
+@pytest.mark.parametrize("action", [3.7, "3", None])
+def test_a_turn_that_is_no_whole_number_is_not_added(action):
+    with raises(InvalidRecord, ["turn", action]):
+        GameRecord("leyla").with_turn(0, action)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import date as calendar_date
 from typing import Any
 
-from mancala_env._util.checks import several, whole
+from mancala_env._util.checks import is_whole, several, whole
 from mancala_env.engine.episode import Rounds, encode_rounds
 from mancala_env.engine.state import NORTH, SOUTH
 from mancala_env.errors import InvalidArgument, printable
@@ -107,7 +107,7 @@ class GameRecord:
         encode_rounds(self.rounds)
         if self.seed is not None:
             whole("seed", self.seed, 0, 2**128 - 1)
-        if self.resigned not in (None, SOUTH, NORTH):
+        if self.resigned is not None and not (is_whole(self.resigned) and self.resigned in (SOUTH, NORTH)):
             raise InvalidRecord(f"resigned must be 0 (South), 1 (North) or None, not {self.resigned!r}")
         if len(self.turns) > MAX_TURNS:
             raise InvalidRecord(f"a game has at most {MAX_TURNS:,} turns, not {len(self.turns):,}")
@@ -156,7 +156,7 @@ class GameRecord:
 
     def with_turn(self, player: int, action: int, comment: str = "") -> "GameRecord":
         """Return the record with one more turn, which is not checked yet."""
-        return replace(self, turns=(*self.turns, RecordedTurn(int(player), int(action), comment)))
+        return replace(self, turns=(*self.turns, (player, action, comment)))
 
     @property
     def start_position(self) -> Position:
@@ -207,11 +207,13 @@ class GameRecord:
 
 def _recorded_turn(turn: Any) -> RecordedTurn:
     try:
-        player, action, *comment = turn
+        player, action, *rest = turn
+        (comment,) = rest or [""]
         player, action = whole("player", player, SOUTH, NORTH), whole("action", action, 0, 9998)
     except (TypeError, ValueError):
-        raise InvalidRecord(f"a turn is a player (0 or 1) and an action from 0, not {turn!r}") from None
-    return RecordedTurn(player, action, *comment) if any(comment) else turn_without_comment(player, action)
+        what = "a player (0 or 1), an action from 0 and perhaps a comment"
+        raise InvalidRecord(f"a turn is {what}, not {turn!r}") from None
+    return RecordedTurn(player, action, comment) if comment else turn_without_comment(player, action)
 
 
 def _start_text(ruleset: Ruleset, start: str | Position) -> str:

@@ -16,7 +16,7 @@ MAX_TURNS = 1_000_000
 """Most turns of a game: 1,000 rounds of 1,000 turns."""
 RESIGNED = "resigned"
 
-_VALUES = re.compile(r"\[%values((?: [SN]\d{1,2}=[-+]?\d{1,9}(?:\.\d{1,9})?)*)\]", re.ASCII)
+_VALUES = re.compile(r"\[%values((?: [SN][1-9]\d?=[-+]?\d{1,9}(?:\.\d{1,9})?)*)\]", re.ASCII)
 
 
 class InvalidRecord(MancalaError):
