@@ -168,8 +168,9 @@ class Results(LinesFile, Tabular):
         return [row for key, rows in self._measured.items() for row in rows if not self._ends.get(key)]
 
     def refused(self) -> Iterator[tuple[RunKey, str]]:
-        """Yield the refused runs and the reasons."""
-        yield from ((key, why) for key, why in self._ends.items() if why)
+        """Yield the refused runs and the reasons, unless a changed entry or version has repeated the run."""
+        last = {key._replace(identity="", rules="", version=""): key for key in self._ends}
+        yield from ((key, self._ends[key]) for key in last.values() if self._ends[key])
 
     def _rows(self) -> Iterator[Sequence[Any]]:
         for row in self.all_rows():

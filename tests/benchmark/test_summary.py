@@ -69,6 +69,16 @@ def test_a_run_counts_with_its_last_measurement_once_it_is_over():
     assert "fewer than 5 seeds" in outcome.notes[0]
 
 
+def test_a_refusal_is_reported_until_the_changed_entry_has_ended():
+    before, after = key(identity="1"), key(identity="2")
+    refused = [(before, "it failed")]
+    assert "td, seed 1, was refused: it failed" in BenchmarkSummary(results_of([], refused)).notes
+    repeated = BenchmarkSummary(results_of([row(after, 1)], [*refused, (after, "")]))
+    assert not any("refused" in note for note in repeated.notes)
+    worse = BenchmarkSummary(results_of([row(before, 1)], [(before, ""), (after, "too slow")]))
+    assert "td, seed 1, was refused: too slow" in worse.notes
+
+
 def test_a_curve_leaves_out_points_at_which_not_all_its_seeds_were_measured():
     first, second = key(seed=1), key(seed=2)
     rows = [row(first, 7, steps=25, point=0), row(first, 4, steps=50, point=1), row(first, 2, point=2)]
