@@ -182,7 +182,10 @@ class BenchmarkSummary(Tabular):
                 "tables with equal titles differ in scoring (--games, --anchors) and cannot be compared; "
                 "--json shows the scoring"
             )
-        notes += [f"{key.entry}, seed {key.seed}, was refused: {why}" for key, why in results.refused()]
+        notes += [
+            f"{key.entry}, {key.task}, {key.ruleset}, {key.limit}, seed {key.seed}, was refused: {why}"
+            for key, why in results.refused()
+        ]
         return notes
 
     def contests(self) -> list[Contest]:

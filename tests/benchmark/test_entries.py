@@ -373,7 +373,7 @@ def test_where_every_run_is_refused_the_status_says_so(tmp_path, capsys):
         assert cli.main(words) == 1
         said = capsys.readouterr()
         assert said.err.splitlines()[-1].startswith("mancala: every run was refused")
-        assert "cheat, seed 1, was refused: " in json.loads(said.out)["notes"][-1]
+        assert "seed 1, was refused: " in json.loads(said.out)["notes"][-1]
     honest = str(entry_of(tmp_path, HONEST, "honest").path)
     assert cli.main([*words[:2], honest, *words[2:]]) == 0
 

@@ -72,11 +72,14 @@ def test_a_run_counts_with_its_last_measurement_once_it_is_over():
 def test_a_refusal_is_reported_until_the_changed_entry_has_ended():
     before, after = key(identity="1"), key(identity="2")
     refused = [(before, "it failed")]
-    assert "td, seed 1, was refused: it failed" in BenchmarkSummary(results_of([], refused)).notes
+    assert (
+        "td, board, layli_goobalay, 100 steps, seed 1, was refused: it failed"
+        in BenchmarkSummary(results_of([], refused)).notes
+    )
     repeated = BenchmarkSummary(results_of([row(after, 1)], [*refused, (after, "")]))
     assert not any("refused" in note for note in repeated.notes)
     worse = BenchmarkSummary(results_of([row(before, 1)], [(before, ""), (after, "too slow")]))
-    assert "td, seed 1, was refused: too slow" in worse.notes
+    assert "td, board, layli_goobalay, 100 steps, seed 1, was refused: too slow" in worse.notes
 
 
 def test_a_curve_leaves_out_points_at_which_not_all_its_seeds_were_measured():
@@ -124,7 +127,7 @@ def test_refused_runs_and_entries_since_changed_do_not_count():
     (found,) = outcome.standings(outcome.contests()[0])
     assert (found.entry, found.regret.value) == ("td", 3)
     assert "1 measurements are excluded: the files of their entries have changed" in outcome.notes
-    assert "bad, seed 1, was refused: it cheated" in outcome.notes
+    assert "bad, board, layli_goobalay, 100 steps, seed 1, was refused: it cheated" in outcome.notes
 
 
 def test_the_file_of_an_entry_that_was_measured_last_counts():
