@@ -208,11 +208,11 @@ def run_plan(wanted: BenchmarkPlan, say: Say = print) -> int:
         InvalidResults: If the results file is invalid, or another process is writing it.
     """
     commit, num_broken = git_revision(), 0
-    for ruleset in {run.ruleset for run in (*wanted.runs, *wanted.baselines)}:
-        if not ruleset.is_bundled:
-            (wanted.folder / RULESETS).mkdir(parents=True, exist_ok=True)
-            ruleset.save(wanted.folder / RULESETS / f"{ruleset.name}.yaml")
     with Results(wanted.folder / RESULTS) as results:
+        for ruleset in {run.ruleset for run in (*wanted.runs, *wanted.baselines)}:
+            if not ruleset.is_bundled:
+                (wanted.folder / RULESETS).mkdir(exist_ok=True)
+                ruleset.save(wanted.folder / RULESETS / f"{ruleset.name}.yaml")
         for baseline in wanted.baselines:
             if not results.rows(baseline.key):
                 score = baseline.scoring.score(baseline.spec, baseline.ruleset)

@@ -151,6 +151,8 @@ class BenchmarkSummary(Tabular):
     def __init__(self, results: Results) -> None:
         """Select the last measurements of entries and of runs that were repeated with another version."""
         self._results, rows = results, results.all_rows()
+        rules = {row.key.ruleset: row.key.rules for row in rows}
+        every, rows = len(rows), [row for row in rows if row.key.rules == rules[row.key.ruleset]]
         learned = [row for row in rows if row.key.task != BASELINE]
         newest = {row.key.entry: row.key.identity for row in learned}
         unchanged = [row for row in learned if newest[row.key.entry] == row.key.identity]
@@ -158,17 +160,20 @@ class BenchmarkSummary(Tabular):
         self.rows = _latest(unchanged)
         # The last row of each ended run.
         self._final = {row.key: row for row in self.rows if results.end(row.key) is not None}
-        self.notes = self._notes(results, len(learned) - len(unchanged), len(unchanged) - len(self.rows))
+        excluded = {
+            "the rules of their rulesets have changed": every - len(rows),
+            "the files of their entries have changed": len(learned) - len(unchanged),
+            "they were repeated with another version": len(unchanged) - len(self.rows),
+        }
+        self.notes = self._notes(results, excluded)
 
-    def _notes(self, results: Results, outdated: int, repeated: int) -> list[str]:
+    def _notes(self, results: Results, excluded: Mapping[str, int]) -> list[str]:
         notes = []
         num_seeds = Counter((_contest(row), row.key.entry) for row in self._final.values())
         if min(num_seeds.values(), default=FEWEST_SEEDS) < FEWEST_SEEDS:
             few = f"some entries have fewer than {FEWEST_SEEDS} seeds"
             notes.append(f"{few}, so their intervals are too narrow")
-        reasons = {"the files of their entries have changed": outdated}
-        reasons["they were repeated with another version"] = repeated
-        notes += [f"{count} measurements are excluded: {why}" for why, count in reasons.items() if count]
+        notes += [f"{count} measurements are excluded: {why}" for why, count in excluded.items() if count]
         together = [names for names in self._together().values() if len(names) > 1]
         lacking = sorted({name for names in together for name in names if not self._has_scale(name)})
         if lacking:

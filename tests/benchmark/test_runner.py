@@ -23,7 +23,8 @@ from mancala_env.benchmark import (
     read_entry,
     run_plan,
 )
-from mancala_env.benchmark.results import RESULTS, Results
+from mancala_env.benchmark.results import RESULTS, RULESETS, Results
+from mancala_env.benchmark.runner import Baseline, BenchmarkPlan
 from mancala_env.benchmark.scoring import regret_of_random, scoring_of
 from mancala_env.benchmark.summary import BenchmarkSummary
 from mancala_env.benchmark.tasks import TASKS
@@ -457,6 +458,14 @@ def test_an_entry_that_takes_part_in_none_of_the_tasks_is_refused(tmp_path):
         plan_of([entry], tmp_path, tasks=["board"])
     with raises(InvalidEntry, "own"):
         plan_of([entry, entry], tmp_path)
+
+
+def test_a_second_process_leaves_the_files_of_rulesets(tmp_path):
+    own = Baseline("random", rulesets.Ruleset(name="own"), scoring_of(LAYLI))
+    second = BenchmarkPlan(tmp_path, (), (own,))
+    with Results(tmp_path / RESULTS), raises(InvalidResults, "another process"):
+        run_plan(second)
+    assert not (tmp_path / RULESETS).exists()
 
 
 def test_two_rulesets_of_one_name_are_refused(tmp_path):

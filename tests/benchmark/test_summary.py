@@ -69,6 +69,14 @@ def test_a_run_counts_with_its_last_measurement_once_it_is_over():
     assert "fewer than 5 seeds" in outcome.notes[0]
 
 
+def test_runs_by_other_rules_of_a_ruleset_are_not_compared():
+    before, after = key("td", "own"), key("ppo", "own")._replace(rules="changed")
+    outcome = BenchmarkSummary(over([row(before, 1), row(after, 2)]))
+    (contest,) = outcome.contests()
+    assert [found.entry for found in outcome.standings(contest)] == ["ppo"]
+    assert any("1 measurements are excluded: the rules" in note for note in outcome.notes)
+
+
 def test_a_refusal_is_reported_until_the_changed_entry_has_ended():
     before, after = key(identity="1"), key(identity="2")
     refused = [(before, "it failed")]
