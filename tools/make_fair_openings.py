@@ -1,9 +1,11 @@
 """Find the fair openings of rulesets: ``python -m tools.make_fair_openings layli_goobalay``.
 
-Two null-window searches show whether best play from a position ends even. ``--check`` solves the stored
-openings again without the book of solved positions, and writes no file.
+Two null-window searches show whether best play from a position ends even. With ``--kept FILE``, decided
+positions are kept in a file, from which the same command resumes. ``--check`` solves the stored openings
+again without the book of solved positions, and writes no file.
 """
 
+import json
 import sys
 import time
 from collections.abc import Sequence
@@ -63,8 +65,13 @@ def margin_within(solver: Solver, position: Position, most: int) -> int | None:
     return margin if abs(margin) <= most else None
 
 
-def find(solver: Solver, turns: int, seconds_each: float = np.inf) -> tuple[list[FairOpening], int]:
+def find(
+    solver: Solver, turns: int, seconds_each: float = np.inf, kept: Path | None = None
+) -> tuple[list[FairOpening], int]:
     """Find the fair openings of a ruleset within some turns of the start.
+
+    Decided positions are read from the file `kept` and appended to it, a JSON list a line: the largest
+    margin that counts as fair, the actions from the start, and the margin, or null if it is larger.
 
     Returns:
         The openings, and the number of positions that took longer than `seconds_each`.
@@ -72,16 +79,25 @@ def find(solver: Solver, turns: int, seconds_each: float = np.inf) -> tuple[list
     ruleset = solver.ruleset
     positions = positions_within(ruleset, turns)
     margins: dict[tuple[int, ...], int] = {}
+    decided: dict[tuple[int, tuple[int, ...]], int | None] = {}
+    if kept and kept.exists():
+        rows = map(json.loads, kept.read_text("utf-8").splitlines())
+        decided = {(most, tuple(line)): margin for most, line, margin in rows}
     num_undecided = 0
     for most in range(0, ruleset.total_seeds + 1, 2):
         num_undecided = 0
         for line, position in positions.items():
-            solver.deadline = time.monotonic() + seconds_each
-            try:
-                margin = margin_within(solver, position, most)
-            except OutOfTime:
-                num_undecided += 1
-                continue
+            if (most, line) not in decided:
+                solver.deadline = time.monotonic() + seconds_each
+                try:
+                    decided[most, line] = margin_within(solver, position, most)
+                except OutOfTime:
+                    num_undecided += 1
+                    continue
+                if kept:
+                    with kept.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps([most, line, decided[most, line]]) + "\n")
+            margin = decided[most, line]
             if margin is not None:
                 margins[line] = margin
         if margins:
@@ -154,11 +170,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--memory_mb", type=float, default=1024.0, help="size of the solver's table in MB (1024)"
     )
+    parser.add_argument("--kept", type=Path, help="file of decided positions to resume from; for one ruleset")
     parser.add_argument("--folder", type=Path, default=DATA, help="folder to write to")
     options = parser.parse_args(arguments)
     whole("turns", options.turns, 0)
     if not (options.rulesets or options.check):
         parser.error("name at least one ruleset")
+    if options.kept and (len(options.rulesets) != 1 or options.check):
+        parser.error("--kept needs exactly one ruleset, and no --check")
     chosen = [lookup(name) for name in options.rulesets or rulesets_with("fair")]
     if options.check:
         return _check(chosen, options.memory_mb)
@@ -167,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         check_can_be_written(path)
     for ruleset, path in zip(chosen, files, strict=True):
         solver = Solver(ruleset, memory_mb=options.memory_mb)
-        openings, num_undecided = find(solver, options.turns, options.seconds_each)
+        openings, num_undecided = find(solver, options.turns, options.seconds_each, options.kept)
         if num_undecided:
             raise MancalaError(
                 f"{num_undecided} positions of {ruleset.name} within {options.turns} turns took longer than "

@@ -87,6 +87,19 @@ def test_the_openings_of_gabata_3_are_found_again_from_scratch() -> None:
     assert {abs(opening.margin) for opening in found} == {14}
 
 
+def test_a_search_resumes_from_its_decided_positions(tmp_path, monkeypatch, capsys) -> None:
+    words = ["gabata_3", "--memory_mb", "64", "--folder", str(tmp_path), "--kept", str(tmp_path / "kept")]
+    assert main([*words, "--seconds_each", "0"]) == 2
+    assert "took longer than 0 s" in capsys.readouterr().err
+    assert main(words) == 0
+    decided = (tmp_path / "kept").read_bytes()
+    monkeypatch.setattr(make_fair_openings, "margin_within", None)
+    assert main(words) == 0
+    assert (tmp_path / "kept").read_bytes() == decided
+    with pytest.raises(SystemExit):
+        main(["leyla", *words])
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in HARD])
 def test_the_last_opening_has_its_value_without_the_book(name: str) -> None:
     opening = fair_openings(name)[-1]
