@@ -8,6 +8,7 @@ import re
 from typing import Literal, get_args
 
 from mancala_env._util.checks import one_of
+from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.state import NO_PLAYER, PLAYERS
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.notation import turn_text
@@ -17,6 +18,8 @@ from mancala_env.rulesets.in_words import rules_in_words
 
 Kind = Literal["sow", "move"]
 """What a task asks for: where a turn ends, or the best move."""
+Split = OpeningSet
+"""The boards of tasks: held out for evaluation, the others, or all."""
 # Only the end of a reply and the start of an answer are read, because patterns take hours on long ones.
 _MOST_READ, _MOST_OF_ANSWER = 100_000, 100
 # "Answer: 3", "**Answer:** 3", "<answer>3</answer>", "\boxed{3}" and "the answer is 3" begin an answer.
@@ -26,7 +29,8 @@ _DECORATION = re.compile(r"[*_`$\"'()\[\]{}<>:=\\]|hole|text|mathrm|mathbf", re.
 _LAST = r"([0-9]+)(?![^\w\n]*(?:(?:or|and|to|then|[SN])[^\w\n]*)*[0-9])"
 _NEXT = r"([0-9]+)[\s,;]+(?:(?:laps?|captured)[\s,;]*)?"
 _FORMS = {"move": rf"([SN]?)\s*{_LAST}", "sow": rf"([SN])\s*{_NEXT}{_NEXT}{_LAST}"}
-_MEANINGS = {"move": "one hole, such as S1", "sow": "hole, laps and captured seeds, such as N2 5 0"}
+_MEANINGS = {"move": "one hole", "sow": "hole, laps and captured seeds"}
+_EXAMPLES = {"move": "S1", "sow": "N2 5 0"}
 _END = "Reason first if you like. End your reply with a line: Answer: "
 
 
@@ -38,6 +42,7 @@ def prompt_of(position: Position, question: str) -> str:
 
 def move_question(position: Position) -> str:
     """Return the question for the best move."""
+    check_position(position)
     return (
         f"You are {PLAYERS[position.player]}. You want the highest lead at the end: your count minus the "
         f"opponent's. Which hole do you sow? {_END}<hole>"
@@ -46,6 +51,7 @@ def move_question(position: Position) -> str:
 
 def sow_question(position: Position, action: int) -> str:
     """Return the question where the turn of an action ends."""
+    check_position(position)
     player = PLAYERS[position.player]
     return (
         f"{player} sows {turn_text(position.player, action)}. Where does this turn end? Give the hole of the "
@@ -78,7 +84,8 @@ def legal_text(position: Position) -> str:
     'legal holes: S1, S2, S3, S4, S5, S6'
     """
     check_position(position)
-    return "legal holes: " + ", ".join(turn_text(position.player, a) for a in position.legal_actions)
+    holes = [turn_text(position.player, action) for action in position.legal_actions]
+    return "legal holes: " + (", ".join(holes) or "none")
 
 
 def parse_answer(kind: Kind, reply: str) -> str:
@@ -96,11 +103,13 @@ def parse_answer(kind: Kind, reply: str) -> str:
     text = reply[-_MOST_READ:].rpartition("</think>")[2].partition("<think>")[0]
     *before, answer = _MARK.split(text)
     if not before and len(text.strip()) > 12:
-        raise InvalidArgument(f"no answer in {reply[-60:]!r}; end with a line such as Answer: S1")
+        example = f"a line such as Answer: {_EXAMPLES[kind]}"
+        raise InvalidArgument(f"no answer in {reply[-60:]!r}; end with {example}")
     # A closing tag ends the answer.
     answer = answer.partition("</")[0].strip()[:_MOST_OF_ANSWER]
     found = re.match(_FORMS[kind], _DECORATION.sub(" ", answer).strip(), re.IGNORECASE)
     if not found:
-        raise InvalidArgument(f"the answer must be {_MEANINGS[kind]}, not {answer[:40]!r}")
+        form = f"{_MEANINGS[kind]}, such as {_EXAMPLES[kind]}"
+        raise InvalidArgument(f"the answer must be {form}, not {answer[:40]!r}")
     row, *numbers = found.groups()
     return row.upper() + " ".join(str(int(number)) for number in numbers)

@@ -14,10 +14,9 @@ from typing import NamedTuple, SupportsIndex, get_args
 
 from mancala_env._util.checks import one_of, whole
 from mancala_env.agents import AgentLike, make
-from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.state import PLAYERS
 from mancala_env.envs import prompts
-from mancala_env.envs.prompts import Kind
+from mancala_env.envs.prompts import Kind, Split
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.games.notation import LETTERS, turn_text
 from mancala_env.games.position import Position
@@ -26,7 +25,6 @@ from mancala_env.rulesets import RulesetLike
 from mancala_env.solver import Solver
 from mancala_env.solver.fresh_positions import draw_positions
 
-Split = OpeningSet
 INVALID_REWARD = -1.0  # no legal move has less
 LEVELS = ("random", "greedy", "minimax:1", "minimax:2", "minimax:3", "minimax:4", "minimax:6", "perfect")
 """Opponents of :class:`Round`, levels 1 to 8; not the levels of the browser page."""
@@ -37,8 +35,8 @@ _LAPS = (range(1, 2), range(2, 4), range(4, 8), range(8, 16), range(16, 31))
 class Score(NamedTuple):
     """The evaluation of a reply: its reward, -1 to 0, and the exact number of seeds that the move gives away.
 
-    Reward and regret are None if the exact values are unknown. The answer is the hole that the reply names,
-    such as "S3"; for "sow" hole, laps and captured seeds. The error says why a reply is invalid.
+    Reward and regret are None if the exact values are unknown. The answer is a hole, such as "S3"; for "sow"
+    also laps and captured seeds. The error says why a reply is invalid.
     """
 
     reward: float | None
@@ -55,7 +53,7 @@ class Task:
         kind: "sow": where does a turn end? "move": which move is best?
         position: The position; do not change it.
         question: The question, without rules and board.
-        solution: A right answer. Keep it from the model.
+        solution: A right answer; "" if unknown. Keep it from the model.
         values: Exact value of each action in seeds, for the task "move"; empty if unknown.
     """
 
@@ -108,8 +106,7 @@ def make_task(
     """
     one_of("kind", kind, get_args(Kind))
     rng = random.Random(f"{kind} {whole('seed', seed, 0)}")
-    drawn_level = rng.randint(1, len(_LAPS))
-    laps = _LAPS[(whole("level", level, 0, len(_LAPS)) or drawn_level) - 1]
+    laps = (rng.choice(_LAPS), *_LAPS)[whole("level", level, 0, len(_LAPS))]
     # The solver needs a small board; sowing does not.
     for position in draw_positions(rng, ruleset, split, widest=5 if kind == "move" else 8):
         if kind == "move":
@@ -134,8 +131,11 @@ def sow_task(position: Position, action: int) -> Task:
 
 def move_task(position: Position, values: dict[int, int]) -> Task:
     """Return the task to find the best move, from the exact value of each legal action; {}: unknown."""
-    best = max(values, key=lambda action: values[action], default=0)
-    return Task("move", position, prompts.move_question(position), turn_text(position.player, best), values)
+    question = prompts.move_question(position)
+    if values and set(values) != set(position.legal_actions):
+        raise InvalidArgument(f"values must be those of actions {position.legal_actions}, not {values}")
+    best = turn_text(position.player, max(values, key=lambda action: values[action])) if values else ""
+    return Task("move", position, question, best, values)
 
 
 class Round:

@@ -55,7 +55,7 @@ def hash_of(tasks: Iterable[Task]) -> str:
 
 
 def summary(scores: Iterable[Score]) -> dict[str, Any]:
-    """Return number of tasks, mean reward, mean known regret and share of invalid replies.
+    """Return number of tasks, mean reward and regret (None: all unknown) and share of invalid replies.
 
     >>> summary([Score(0.0, "S1", regret=0), Score(-1.0, error="no answer")])
     {'tasks': 2, 'reward': -0.5, 'regret': 0, 'invalid': 0.5}
@@ -65,10 +65,11 @@ def summary(scores: Iterable[Score]) -> dict[str, Any]:
     """
     if not (scores := list(scores)):
         raise InvalidArgument(f"a summary needs at least one score, not {scores}")
+    rewards = [score.reward for score in scores if score.reward is not None]
     regrets = [score.regret for score in scores if score.regret is not None]
     return {
         "tasks": len(scores),
-        "reward": round(mean(score.reward or 0.0 for score in scores), 4),
+        "reward": round(mean(rewards), 4) if rewards else None,
         "regret": round(mean(regrets), 3) if regrets else None,
         "invalid": round(mean(bool(score.error) for score in scores), 4),
     }

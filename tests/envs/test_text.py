@@ -256,9 +256,21 @@ def test_summary_counts_invalid_replies_and_known_regrets() -> None:
         text.Score(None, "S2"),
         text.Score(-1.0, error="no answer"),
     ]
-    assert text_tasks.summary(iter(scores)) == {"tasks": 3, "reward": -0.4167, "regret": 6, "invalid": 0.3333}
+    assert text_tasks.summary(iter(scores)) == {"tasks": 3, "reward": -0.625, "regret": 6, "invalid": 0.3333}
     with raises(InvalidArgument, "[]"):
         text_tasks.summary([])
+
+
+def test_values_are_of_the_legal_actions() -> None:
+    assert text.move_task(START, {}).solution == ""
+    assert text.move_task(START, {a: -a for a in range(6)}).solution == "S1"
+    with raises(InvalidArgument, "{0: 4}"):
+        text.move_task(START, {0: 4})
+    no_position: Any = "leyla"
+    with raises(InvalidArgument, "leyla"):
+        text.move_task(no_position, {})
+    with raises(InvalidArgument, "Answer: N2 5 0"):
+        prompts.parse_answer("sow", "I do not know the answer")
 
 
 def test_perfect_opponent_gets_solved_positions(monkeypatch: pytest.MonkeyPatch) -> None:
