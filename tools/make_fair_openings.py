@@ -109,11 +109,27 @@ def find(
 
 
 def _opening(solver: Solver, line: tuple[int, ...], position: Position, margin: int) -> FairOpening:
-    best = solver.best_actions(position)
+    best = best_actions(solver, position, margin)
     after = position.copy()
     after.play(best[0])
-    replies = () if after.is_over else solver.best_actions(after)
+    margin_after = margin if after.player == position.player else -margin
+    replies = () if after.is_over else best_actions(solver, after, margin_after)
     return FairOpening(solver.ruleset, line, margin, best, replies)
+
+
+def best_actions(solver: Solver, position: Position, margin: int) -> tuple[int, ...]:
+    """Return the actions that keep the final lead `margin`, the value of the position."""
+    best = []
+    for action in position.legal_actions:
+        after = position.copy()
+        after.play(action)
+        if after.is_over:
+            found = after.counts[after.player] - after.counts[1 - after.player]
+        else:
+            found = margin_within(solver, after, abs(margin))
+        if found == (margin if after.player == position.player else -margin):
+            best.append(action)
+    return tuple(best)
 
 
 def arrays_of(openings: Sequence[FairOpening], most_turns: int = TURNS) -> dict[str, Any]:
@@ -136,7 +152,7 @@ def wrong_openings(openings: Sequence[FairOpening], memory_mb: float) -> list[Fa
     for opening in openings:
         position = opening.position
         margin = lead_of(position) + solver.value(position)
-        if _opening(solver, opening.turns, position, margin) != opening:
+        if margin != opening.margin or _opening(solver, opening.turns, position, margin) != opening:
             wrong.append(opening)
     return wrong
 

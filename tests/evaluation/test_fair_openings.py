@@ -27,6 +27,7 @@ from tools.make_fair_openings import (
     find,
     lead_of,
     main,
+    margin_within,
     positions_within,
     wrong_openings,
 )
@@ -93,9 +94,16 @@ def test_a_search_resumes_from_its_decided_positions(tmp_path, monkeypatch, caps
     assert "took longer than 0 s" in capsys.readouterr().err
     assert main(words) == 0
     decided = (tmp_path / "kept").read_bytes()
-    monkeypatch.setattr(make_fair_openings, "margin_within", None)
+    searched: list[Position] = []
+
+    def counted(solver: Solver, position: Position, most: int) -> int | None:
+        searched.append(position)
+        return margin_within(solver, position, most)
+
+    monkeypatch.setattr(make_fair_openings, "margin_within", counted)
     assert main(words) == 0
     assert (tmp_path / "kept").read_bytes() == decided
+    assert len(searched) <= 12, "the actions of the opening and of the turn after it"
     with pytest.raises(SystemExit):
         main(["leyla", *words])
 
