@@ -186,6 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--memory_mb", type=float, default=1024.0, help="size of the solver's table in MB (1024)"
     )
+    parser.add_argument("--num_threads", type=int, default=1, help="threads of the search (1)")
     parser.add_argument("--kept", type=Path, help="file of decided positions to resume from; for one ruleset")
     parser.add_argument("--folder", type=Path, default=DATA, help="folder to write to")
     options = parser.parse_args(arguments)
@@ -201,7 +202,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for path in files:
         check_can_be_written(path)
     for ruleset, path in zip(chosen, files, strict=True):
-        solver = Solver(ruleset, memory_mb=options.memory_mb)
+        solver = Solver(ruleset, memory_mb=options.memory_mb, num_threads=options.num_threads)
         openings, num_undecided = find(solver, options.turns, options.seconds_each, options.kept)
         if num_undecided:
             raise MancalaError(
