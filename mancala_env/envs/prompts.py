@@ -22,9 +22,10 @@ Split = OpeningSet
 """The boards of tasks: held out for evaluation, the others, or all."""
 # Only the end of a reply and the start of an answer are read, because patterns take hours on long ones.
 _MOST_READ, _MOST_OF_ANSWER = 100_000, 100
-# "Answer: 3", "**Answer:** 3", "<answer>3</answer>", "\boxed{3}" and "the answer is 3" begin an answer.
-_MARK = re.compile(r"(?<!/)answer(?:\s+is\b|\W{0,9}?[:=>\uff1a])|\\boxed\b", re.IGNORECASE)
-_DECORATION = re.compile(r"[*_`$\"'()\[\]{}<>:=\\]|hole|text|mathrm|mathbf", re.IGNORECASE)
+# "Answer: 3", "**Answer:** 3", "<answer>3</answer>", "\boxed{3}", "the answer is 3" and "Answer" above "3".
+_SIGN, _NEXT_LINE = r"\W{0,9}?[:=>\uff1a\u2013\u2014]", r"[*_]{0,3}[ \t]{0,3}\n(?=\W{0,9}[SN]?[0-9])"
+_MARK = re.compile(rf"(?<!/)answer(?:\s+is\b|{_SIGN}|{_NEXT_LINE})|\\boxed\b", re.IGNORECASE)
+_DECORATION = re.compile(r"[*_`$\"'()\[\]{}<>:=\\]|hole|number|text|mathrm|mathbf", re.IGNORECASE)
 # Another number in the same line is a second answer, unless other words precede it.
 _LAST = r"([0-9]+)(?![^\w\n]*(?:(?:or|and|to|then|[SN])[^\w\n]*)*[0-9])"
 _NEXT = r"([0-9]+)[\s,;]+(?:(?:laps?|captured)[\s,;]*)?"
@@ -42,7 +43,6 @@ def prompt_of(position: Position, question: str) -> str:
 
 def move_question(position: Position) -> str:
     """Return the question for the best move."""
-    check_position(position)
     return (
         f"You are {PLAYERS[position.player]}. You want the highest lead at the end: your count minus the "
         f"opponent's. Which hole do you sow? {_END}<hole>"
@@ -51,7 +51,6 @@ def move_question(position: Position) -> str:
 
 def sow_question(position: Position, action: int) -> str:
     """Return the question where the turn of an action ends."""
-    check_position(position)
     player = PLAYERS[position.player]
     return (
         f"{player} sows {turn_text(position.player, action)}. Where does this turn end? Give the hole of the "

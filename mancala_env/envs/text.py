@@ -19,7 +19,7 @@ from mancala_env.envs import prompts
 from mancala_env.envs.prompts import Kind, Split
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.games.notation import LETTERS, turn_text
-from mancala_env.games.position import Position
+from mancala_env.games.position import Position, check_position
 from mancala_env.render.motion import ends_of, place_name
 from mancala_env.rulesets import RulesetLike
 from mancala_env.solver import Solver
@@ -123,6 +123,7 @@ def make_task(
 
 def sow_task(position: Position, action: int) -> Task:
     """Return the task to say where the turn of a legal action ends."""
+    check_position(position)
     turn = position.timeline(action)
     end = place_name(position.ruleset, ends_of(turn)[-1])
     solution = f"{end} {turn.laps} {position.copy().play(action).captured}"
@@ -131,11 +132,11 @@ def sow_task(position: Position, action: int) -> Task:
 
 def move_task(position: Position, values: dict[int, int]) -> Task:
     """Return the task to find the best move, from the exact value of each legal action; {}: unknown."""
-    question = prompts.move_question(position)
+    check_position(position)
     if values and set(values) != set(position.legal_actions):
-        raise InvalidArgument(f"values must be those of actions {position.legal_actions}, not {values}")
+        raise InvalidArgument(f"values must be of all legal actions {position.legal_actions}, not {values}")
     best = turn_text(position.player, max(values, key=lambda action: values[action])) if values else ""
-    return Task("move", position, question, best, values)
+    return Task("move", position, prompts.move_question(position), best, values)
 
 
 class Round:
@@ -242,8 +243,7 @@ class Round:
     def _reply(self) -> None:
         """Play the opponent's turns."""
         self._turns: list[str] = []
-        if self._opponent is None:
-            self.player = self.position.player
+        self.player = self.player if self._opponent else self.position.player
         while self._opponent and not self.position.is_over and self.position.player != self.player:
             action = self._opponent.choose(self.position)
             self._turns.append(f"{PLAYERS[1 - self.player]} sows {turn_text(1 - self.player, action)}.")

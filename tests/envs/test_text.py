@@ -28,6 +28,8 @@ ONE_HOLE = [
     r"$\boxed{\text{S3}}$", "3", " S3\n", "Answer: 1\nNo.\nAnswer: 3", "<think>Answer: 5</think>Answer: 3",
     "Answer:\n3", "Answer: `S3`", "ANSWER: [3]", "Answer: 03", "Answer: 3 (it captures 4 seeds)",
     "Final answer: S3\n\nI sow 4 seeds.", "Answer\uff1aS3", r"Answer: $S_{3}$", "Answer: hole: 3",
+    "**Answer**\n\nS3", "### Answer\nS3", "Answer \u2014 S3", "The answer is hole number 3",
+    "Answer: S3\n\nThis is my answer\n",
     "Answer: S3</s>", '{"answer": "S3"}', "Answer: S3<|im_end|>",
 ]  # fmt: skip
 NO_HOLE = [
@@ -259,18 +261,35 @@ def test_summary_counts_invalid_replies_and_known_regrets() -> None:
     assert text_tasks.summary(iter(scores)) == {"tasks": 3, "reward": -0.625, "regret": 6, "invalid": 0.3333}
     with raises(InvalidArgument, "[]"):
         text_tasks.summary([])
+    assert text_tasks.summary([text.Score(None, "S2")])["reward"] is None
 
 
-def test_values_are_of_the_legal_actions() -> None:
-    assert text.move_task(START, {}).solution == ""
-    assert text.move_task(START, {a: -a for a in range(6)}).solution == "S1"
-    with raises(InvalidArgument, "{0: 4}"):
-        text.move_task(START, {0: 4})
-    no_position: Any = "leyla"
+def test_tasks_of_your_own_check_position_and_values() -> None:
+    late = Position.from_text("layli_goobalay 1,3,1,4,0,2/1,0,2,1,0,0 17-16 S")
+    for values in ({0: 1}, {4: 3}, {9: 1}, dict.fromkeys(range(6), 0)):
+        with raises(InvalidArgument, str(values)):
+            text.move_task(late, values)
+    assert text.move_task(late, dict.fromkeys(late.legal_actions, 0)).score("S1").regret == 0
+    assert text.move_task(late, {}).solution == ""
+    illegal: tuple[Any, ...] = (4, -1, "S1")
+    for action in illegal:
+        with raises(IllegalMove, repr(action)):
+            text.sow_task(late, action)
+    unknown: Any = "leyla"
     with raises(InvalidArgument, "leyla"):
-        text.move_task(no_position, {})
-    with raises(InvalidArgument, "Answer: N2 5 0"):
-        prompts.parse_answer("sow", "I do not know the answer")
+        text.move_task(unknown, {})
+    with raises(InvalidArgument, "leyla"):
+        text.sow_task(unknown, 0)
+
+
+def test_missing_answer_shows_the_form_of_the_kind() -> None:
+    with raises(InvalidArgument, "N2 5 0"):
+        prompts.parse_answer("sow", "It ends in N3 after 15 laps.")
+
+
+def test_legal_text_of_a_finished_round() -> None:
+    over = Position.from_text("leyla 0,0,0,0,0,0/0,0,0,0,0,0 24-24 S")
+    assert prompts.legal_text(over) == "legal holes: none"
 
 
 def test_perfect_opponent_gets_solved_positions(monkeypatch: pytest.MonkeyPatch) -> None:
