@@ -51,6 +51,13 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _free_memory() -> Iterator[None]:
+    """Collect garbage after each module: tables of solvers in it may take gigabytes."""
+    yield
+    gc.collect()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _sb3_logs(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Let SB3 write its default log folders under pytest's temporary folder."""

@@ -118,7 +118,10 @@ def prove(
     position_lines(position)  # raises if the format excludes the position
     # A value from the book would leave the table empty, on which trials rely.
     solver = Solver(position.ruleset, memory_mb=memory_mb, num_threads=num_threads, use_book=False)
-    proof = _Maker(position, plan, solver, checkpoint, progress).make()
+    try:
+        proof = _Maker(position, plan, solver, checkpoint, progress).make()
+    finally:
+        solver.on_call = None  # a reference cycle would keep the table until garbage is collected
     verify(proof)
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)

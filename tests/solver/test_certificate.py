@@ -1,6 +1,8 @@
 """Proof files: what is proved is true, what is false or damaged is rejected, and files are read exactly."""
 
+import gc
 import random
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from mancala_env.cli import main
 from mancala_env.engine.state import encode
 from mancala_env.errors import InvalidArgument, InvalidPosition
 from mancala_env.evaluation import fair_openings
-from mancala_env.solver import certificate_trials
+from mancala_env.solver import certificate_search, certificate_trials
 from mancala_env.solver import certificate_walk as walks
 from mancala_env.solver.certificate import Claim, InvalidProof, Proof, Walk, verify
 from mancala_env.solver.certificate_search import ProofPlan, ProofProgress, prove
@@ -564,6 +566,23 @@ def test_an_interrupt_before_the_value_is_known_names_no_checkpoint(
     monkeypatch.setattr("mancala_env.cli.prove.prove", interrupted)
     assert main(["prove", "leyla"]) == 130
     assert ".part" not in capsys.readouterr().err
+
+
+def test_the_table_of_a_proof_is_freed(monkeypatch) -> None:
+    made = []
+
+    class Watched(solver.Solver):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            made.append(weakref.ref(self))
+
+    monkeypatch.setattr(certificate_search, "Solver", Watched)
+    gc.disable()
+    try:
+        prove(Position(small("leyla")), PLAN, memory_mb=8)
+        assert [each() for each in made] == [None]
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("file", sorted(PROOFS.glob("*.proof")), ids=lambda file: file.stem)
