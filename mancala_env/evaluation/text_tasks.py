@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from statistics import mean
 from typing import Any
 
-from mancala_env.envs.text import Kind, Score, Task, make_task, move_task
+from mancala_env.envs.prompts import Kind
+from mancala_env.envs.text import Score, Task, make_task, move_task
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position
 from mancala_env.rulesets import RulesetLike
