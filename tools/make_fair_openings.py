@@ -8,9 +8,10 @@ again without the book of solved positions, and writes no file.
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from mancala_env.solver.book import keys_of
 from mancala_env.solver.exact import OutOfTime, Solver
 
 TURNS = 4
+_Found = TypeVar("_Found")
 
 
 def lead_of(position: Position) -> int:
@@ -65,71 +67,86 @@ def margin_within(solver: Solver, position: Position, most: int) -> int | None:
     return margin if abs(margin) <= most else None
 
 
-def find(
-    solver: Solver, turns: int, seconds_each: float = np.inf, kept: Path | None = None
-) -> tuple[list[FairOpening], int]:
+class Decisions:
+    """Decided margins of positions by their lines, kept in a file if one is given.
+
+    The file has a JSON list a line: the largest margin that counts as fair, the actions from the start, and
+    the margin, or null if it is larger.
+    """
+
+    def __init__(self, solver: Solver, file: Path | None = None) -> None:
+        self.solver, self._file = solver, file
+        rows = map(json.loads, file.read_text("utf-8").splitlines()) if file and file.exists() else ()
+        self._margins = {(most, tuple(line)): margin for most, line, margin in rows}
+
+    def margin(self, line: tuple[int, ...], position: Position, most: int) -> int | None:
+        """Return what :func:`margin_within` finds for the position after a line of actions."""
+        if (most, line) not in self._margins:
+            margin = self._margins[most, line] = margin_within(self.solver, position, most)
+            if self._file:
+                with self._file.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps([most, line, margin]) + "\n")
+        return self._margins[most, line]
+
+    def opening(self, line: tuple[int, ...], position: Position, margin: int) -> FairOpening:
+        """Find the optimal actions in a position of a known margin, and the replies to the first."""
+        best = self._best_actions(line, position, margin)
+        after = position.copy()
+        after.play(best[0])
+        margin_after = margin if after.player == position.player else -margin
+        replies = () if after.is_over else self._best_actions((*line, best[0]), after, margin_after)
+        return FairOpening(self.solver.ruleset, line, margin, best, replies)
+
+    def _best_actions(self, line: tuple[int, ...], position: Position, margin: int) -> tuple[int, ...]:
+        best = []
+        for action in position.legal_actions:
+            after = position.copy()
+            after.play(action)
+            if after.is_over:
+                found = after.counts[after.player] - after.counts[1 - after.player]
+            else:
+                found = self.margin((*line, action), after, abs(margin))
+            if found == (margin if after.player == position.player else -margin):
+                best.append(action)
+        return tuple(best)
+
+
+def find(decisions: Decisions, turns: int, seconds_each: float = np.inf) -> tuple[list[FairOpening], int]:
     """Find the fair openings of a ruleset within some turns of the start.
 
-    Decided positions are read from the file `kept` and appended to it, a JSON list a line: the largest
-    margin that counts as fair, the actions from the start, and the margin, or null if it is larger.
-
     Returns:
-        The openings, and the number of positions that took longer than `seconds_each`.
+        The openings, and the number of positions that took longer than `seconds_each`. Openings whose
+        optimal actions took longer are skipped, and counted as well.
     """
-    ruleset = solver.ruleset
-    positions = positions_within(ruleset, turns)
-    margins: dict[tuple[int, ...], int] = {}
-    decided: dict[tuple[int, tuple[int, ...]], int | None] = {}
-    if kept and kept.exists():
-        rows = map(json.loads, kept.read_text("utf-8").splitlines())
-        decided = {(most, tuple(line)): margin for most, line, margin in rows}
+    solver = decisions.solver
+    positions = positions_within(solver.ruleset, turns)
+
     num_undecided = 0
-    for most in range(0, ruleset.total_seeds + 1, 2):
-        num_undecided = 0
+
+    def within_time(search: Callable[[], _Found]) -> _Found | None:
+        nonlocal num_undecided
+        solver.deadline = time.monotonic() + seconds_each
+        try:
+            return search()
+        except OutOfTime:
+            num_undecided += 1
+            return None
+        finally:
+            solver.deadline = np.inf
+
+    margins: dict[tuple[int, ...], int] = {}
+    for most in range(0, solver.ruleset.total_seeds + 1, 2):
         for line, position in positions.items():
-            if (most, line) not in decided:
-                solver.deadline = time.monotonic() + seconds_each
-                try:
-                    decided[most, line] = margin_within(solver, position, most)
-                except OutOfTime:
-                    num_undecided += 1
-                    continue
-                if kept:
-                    with kept.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps([most, line, decided[most, line]]) + "\n")
-            margin = decided[most, line]
+            margin = within_time(partial(decisions.margin, line, position, most))
             if margin is not None:
                 margins[line] = margin
-        if margins:
+        if margins or num_undecided:
             break
-    solver.deadline = np.inf
-    return [
-        _opening(solver, line, positions[line], margin) for line, margin in margins.items()
-    ], num_undecided
-
-
-def _opening(solver: Solver, line: tuple[int, ...], position: Position, margin: int) -> FairOpening:
-    best = best_actions(solver, position, margin)
-    after = position.copy()
-    after.play(best[0])
-    margin_after = margin if after.player == position.player else -margin
-    replies = () if after.is_over else best_actions(solver, after, margin_after)
-    return FairOpening(solver.ruleset, line, margin, best, replies)
-
-
-def best_actions(solver: Solver, position: Position, margin: int) -> tuple[int, ...]:
-    """Return the actions that keep the final lead `margin`, the value of the position."""
-    best = []
-    for action in position.legal_actions:
-        after = position.copy()
-        after.play(action)
-        if after.is_over:
-            found = after.counts[after.player] - after.counts[1 - after.player]
-        else:
-            found = margin_within(solver, after, abs(margin))
-        if found == (margin if after.player == position.player else -margin):
-            best.append(action)
-    return tuple(best)
+    found = [
+        within_time(partial(decisions.opening, line, positions[line], margin))
+        for line, margin in margins.items()
+    ]
+    return [opening for opening in found if opening], num_undecided
 
 
 def arrays_of(openings: Sequence[FairOpening], most_turns: int = TURNS) -> dict[str, Any]:
@@ -148,11 +165,12 @@ def arrays_of(openings: Sequence[FairOpening], most_turns: int = TURNS) -> dict[
 def wrong_openings(openings: Sequence[FairOpening], memory_mb: float) -> list[FairOpening]:
     """Return the openings whose stored value or turns a solver without a book does not confirm."""
     solver = Solver(openings[0].ruleset, memory_mb=memory_mb, use_book=False)
+    decisions = Decisions(solver)
     wrong = []
     for opening in openings:
-        position = opening.position
-        margin = lead_of(position) + solver.value(position)
-        if margin != opening.margin or _opening(solver, opening.turns, position, margin) != opening:
+        position, margin = opening.position, opening.margin
+        found = margin_within(solver, position, abs(margin))
+        if found != margin or decisions.opening(opening.turns, position, margin) != opening:
             wrong.append(opening)
     return wrong
 
@@ -188,6 +206,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--num_threads", type=int, default=1, help="threads of the search (1)")
     parser.add_argument("--kept", type=Path, help="file of decided positions to resume from; for one ruleset")
+    parser.add_argument(
+        "--partial", action="store_true", help="write a file even if positions are undecided, without them"
+    )
     parser.add_argument("--folder", type=Path, default=DATA, help="folder to write to")
     options = parser.parse_args(arguments)
     whole("turns", options.turns, 0)
@@ -203,15 +224,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         check_can_be_written(path)
     for ruleset, path in zip(chosen, files, strict=True):
         solver = Solver(ruleset, memory_mb=options.memory_mb, num_threads=options.num_threads)
-        openings, num_undecided = find(solver, options.turns, options.seconds_each, options.kept)
-        if num_undecided:
+        openings, num_undecided = find(Decisions(solver, options.kept), options.turns, options.seconds_each)
+        if num_undecided and not (options.partial and openings):
             raise MancalaError(
                 f"{num_undecided} positions of {ruleset.name} within {options.turns} turns took longer than "
-                f"{options.seconds_each:g} s; use a longer --seconds_each, or fewer --turns"
+                f"{options.seconds_each:g} s; use a longer --seconds_each, fewer --turns, or --partial"
             )
         with written_whole(path) as file:
             np.savez_compressed(file, **arrays_of(openings, options.turns))
-        print(f"{ruleset.name}: {len(openings)} openings, {solver.nodes:,} nodes", flush=True)
+        print(
+            f"{ruleset.name}: {len(openings)} openings, {num_undecided} positions undecided, "
+            f"{solver.nodes:,} nodes",
+            flush=True,
+        )
     return 0
 
 

@@ -62,7 +62,8 @@ def fair_openings(ruleset: RulesetLike) -> tuple[FairOpening, ...]:
 
     They are all positions within four turns of the start in which best play of both players ends even. If
     no position is even, they are all positions with the smallest margin. A position that several lines of
-    play reach is listed once.
+    play reach is listed once. The list of `gabata_i` is incomplete, because some positions take too long to
+    solve.
 
     Args:
         ruleset: The ruleset, or its name.
