@@ -238,7 +238,7 @@ def status_of(ruleset: Ruleset, state: State) -> str:
     if state.end[0] == RUNNING:
         return f"{PLAYERS[state.player[0]]} to move"
     south, north = _counts(state)
-    won = "a draw" if south == north else f"{PLAYERS[int(north > south)]} won"
+    won = "Draw" if south == north else f"{PLAYERS[int(north > south)]} won"
     reason = {"stuck": "stuck", "stall": "stalled", "endless": "endless relay"}[END_REASONS[state.end[0]]]
     return f"{won} {max(south, north)}-{min(south, north)} ({reason})"
 

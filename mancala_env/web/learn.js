@@ -56,7 +56,7 @@ export class LearnView {
   /** Show a step; `at` is the part of the address that names it: layli/3. */
   enter({ at } = {}) {
     const [game, number] = (at || kept.read("learn", "layli/1")).split("/");
-    this.goTo(game in lessons ? game : "layli", (Number(number) || 1) - 1);
+    this.goTo(Object.hasOwn(lessons, game) ? game : "layli", (Number(number) || 1) - 1);
   }
 
   leave() {

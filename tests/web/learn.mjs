@@ -316,6 +316,13 @@ test("the right turn is told and marked, another one is not", async () => {
   assert.deepEqual(marks(opened("layli/1"))[3], "✓"); // after a reload
 });
 
+test("an address of an unknown game shows the first step", () => {
+  for (const at of ["none/3", "constructor/1", "__proto__/1"]) {
+    opened(at);
+    assert.equal(app.addresses.at(-1), `learn/layli/${at === "none/3" ? 3 : 1}`);
+  }
+});
+
 test("a turn after an answer begins the step again, and an illegal one is named", async () => {
   const view = opened("layli/4");
   view.sow(0);
