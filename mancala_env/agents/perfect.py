@@ -167,7 +167,7 @@ class TrappingAgent(PerfectAgent):
         best, is_optimal = self._proved(solver, position)
         if len(best) == 1 or not is_optimal:
             return best
-        ahead = self.look_ahead(solver, position.player)
+        ahead = LookAhead(self._fallible, solver, position.player)
         gains = [0.0] * len(best)
         solver.deadline = ends
         try:
@@ -182,10 +182,6 @@ class TrappingAgent(PerfectAgent):
             solver.deadline = np.inf
         most = max(gains) - _EQUAL
         return tuple(action for action, gain in zip(best, gains, strict=True) if gain >= most)
-
-    def look_ahead(self, solver: Solver, player: int) -> "LookAhead":
-        """Return the look-ahead for traps of a player."""
-        return LookAhead(self._fallible, solver, player)
 
 
 class LookAhead:

@@ -13,7 +13,6 @@ import numpy as np
 from mancala_env._util.checks import is_whole
 from mancala_env.agents.base import Agent, AgentSettings, InvalidSpec
 from mancala_env.engine.state import TERRITORY_COLUMN
-from mancala_env.engine.validation import check_array
 from mancala_env.networks.value import UNIT, unit_of
 from mancala_env.networks.value_files import bundled_network, read_for
 from mancala_env.rulesets import Ruleset, RulesetLike, lookup
@@ -60,11 +59,12 @@ class MinimaxAgent(Agent):
         self._network = network
 
     def act(self, games: np.ndarray) -> np.ndarray:
-        return self._search_all(games, 0, self.random_seeds(len(check_array(games)))).actions
+        games = self._running(games)
+        return self._search_all(games, 0, self.random_seeds(len(games))).actions
 
     def action_values(self, games: np.ndarray, num_actions: int | None = None) -> np.ndarray:
         """Search every legal action of each game; see :func:`action_values` for arguments and errors."""
-        games = check_array(games)
+        games = self._running(games)
         size = self.ruleset.row_width if num_actions is None else num_actions
         if size < self.ruleset.num_holes:
             rows = (1 << self.ruleset.row_width) - 1
@@ -79,7 +79,6 @@ class MinimaxAgent(Agent):
     def _search_all(
         self, games: np.ndarray, num_values: int, rng_states: np.ndarray
     ) -> alphabeta.AlphaBetaResults:
-        games = self._running(games)
         unit, wants_all = unit_of(self._network), num_values > 0
         step = 2 if self.limit.given == ("depth",) else 1
         results = alphabeta.AlphaBetaResults(

@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 from mancala_env._util.command_line import MissingPackage, needing
 from mancala_env.agents import Agent
 from mancala_env.benchmark.budget import LearningBudget
-from mancala_env.benchmark.tasks import TASKS, Refused, Task
+from mancala_env.benchmark.tasks import TASKS, Task
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset
 
@@ -82,12 +82,6 @@ def read_entry(path: str | Path) -> Entry:
         raise InvalidEntry(f"{path}: TASKS must be {valid}, not {tasks!r}")
     prepare = getattr(module, "prepare", lambda task, ruleset: None)
     return Entry(path.stem, path, identity, tasks, cast(Learn, learn), prepare)
-
-
-def check_takes_part(entry: Entry, task: Task) -> None:
-    """Raise a Refused if an entry does not declare a task."""
-    if task.name not in entry.tasks:
-        raise Refused(f"{entry.name} takes part in {' and '.join(entry.tasks)}, not in {task.name}")
 
 
 def _run(path: Path) -> ModuleType:

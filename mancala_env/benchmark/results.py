@@ -209,7 +209,9 @@ class Results(LinesFile, Tabular):
 
     def take(self, fields: dict[str, Any]) -> None:
         """Check and store the fields of a line; see LinesFile."""
-        key = _key(fields)
+        if fields["task"] not in (*TASKS, BASELINE):
+            raise ValueError
+        key = _record(RunKey, fields | {"limit": fields["budget"]})
         if fields["what"] == MEASURED:
             row = _row(key, fields)
             if key not in self._ends:
@@ -222,12 +224,6 @@ class Results(LinesFile, Tabular):
             self._ends[key] = _text(fields["why"])
         else:
             raise ValueError
-
-
-def _key(fields: dict[str, Any]) -> RunKey:
-    if fields["task"] not in (*TASKS, BASELINE):
-        raise ValueError
-    return _record(RunKey, fields | {"limit": fields["budget"]})
 
 
 def _row(key: RunKey, fields: dict[str, Any]) -> Row:

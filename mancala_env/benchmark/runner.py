@@ -20,7 +20,7 @@ from mancala_env import agents
 from mancala_env._util.checks import is_whole, whole
 from mancala_env.agents.registry import entrant_of
 from mancala_env.benchmark.budget import BudgetLimit, LearningBudget, measuring_points
-from mancala_env.benchmark.entries import Entry, InvalidEntry, Point, check_takes_part
+from mancala_env.benchmark.entries import Entry, InvalidEntry, Point
 from mancala_env.benchmark.results import BASELINE, RESULTS, RULESETS, Results, Row, RunKey, made_here
 from mancala_env.benchmark.scoring import Scoring, scoring_of
 from mancala_env.benchmark.tasks import Refused, Task, task_named
@@ -148,7 +148,8 @@ def plan(
         version(task.observation, ruleset)  # raises now if the ruleset lacks this kind
     for entry in entries:
         if not any(task.name in entry.tasks for task in chosen):
-            check_takes_part(entry, chosen[0])
+            declared = " and ".join(entry.tasks)
+            raise Refused(f"{entry.name} takes part in {declared}, not in {chosen[0].name}")
     # Seed by seed, so that an interrupted benchmark has results of each entry.
     runs = tuple(
         LearnerRun(entry, task, ruleset, limit, shares, seed, scorings[ruleset], folder / "learners")
@@ -261,7 +262,6 @@ def run_learner(run: LearnerRun, rows: Sequence[Row]) -> Iterator[Row | RunResta
 def _measurements(run: LearnerRun, rows: Sequence[Row]) -> Iterator[Row | RunRestarted]:
     commit = git_revision()
     run.folder.mkdir(parents=True, exist_ok=True)
-    check_takes_part(run.entry, run.task)
     run.entry.prepare(run.task, run.ruleset)
     before = {row.steps: row.core_seconds for row in rows}
     budget = LearningBudget(run.limit, run.points, before, _read_pending(run))

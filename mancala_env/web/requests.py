@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from mancala_env._util.checks import is_number, is_whole, whole
 from mancala_env.agents import Spec
 from mancala_env.errors import MancalaError
 from mancala_env.games.position import Position
@@ -58,7 +59,7 @@ class Limits:
 
 
 def read(text: str | bytes, limits: Limits) -> dict[str, Any]:
-    """Parse a request with a valid `id` and `do`, or raise a BadRequest."""
+    """Parse a request with a valid `id` and `do`, or raise a MancalaError."""
     if len(text) > limits.message_bytes:
         raise BadRequest(f"a request must have at most {limits.message_bytes} bytes, not {len(text)}")
     try:
@@ -68,7 +69,7 @@ def read(text: str | bytes, limits: Limits) -> dict[str, Any]:
     if not isinstance(request, dict):
         example = '{"id": 1, "do": "about"}'
         raise BadRequest(f"a request must be a JSON object, such as {example}, not {_short(text)}")
-    request["id"] = _whole(request, "id", 0, _MOST_ID)
+    request["id"] = whole("id", request.get("id"), 0, _MOST_ID)
     do = request.get("do")
     if not isinstance(do, str) or do not in _FIELDS:
         raise BadRequest(f'do must be "about", "choose", "analyse" or "cancel", not {_short(do)}')
@@ -85,7 +86,7 @@ def id_of(text: str | bytes) -> int | None:
         value = json.loads(text)["id"]
     except (ValueError, RecursionError, TypeError, KeyError):
         return None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if is_whole(value) else None
 
 
 def position_of(request: dict[str, Any]) -> Position:
@@ -115,15 +116,14 @@ def _ruleset_of(request: dict[str, Any]) -> Ruleset | None:
 def seconds_of(request: dict[str, Any], limits: Limits) -> float:
     """Return the time limit of an analysis in seconds; raise a BadRequest if it is not a number in range."""
     value, most = request.get("seconds", limits.analysis_seconds), limits.analysis_seconds
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 < value <= most:
+    if not is_number(value) or not 0 < value <= most:
         raise BadRequest(f"seconds must be a number above 0 and at most {most:g}, not {_short(value)}")
     return float(value)
 
 
 def cancelled_id(request: dict[str, Any]) -> int:
-    """Return the id of the request to cancel; raise a BadRequest if it is missing or invalid."""
-    return _whole(request, "of", 0, _MOST_ID)
+    """Return the id of the request to cancel; raise an InvalidArgument if it is missing or invalid."""
+    return whole("of", request.get("of"), 0, _MOST_ID)
 
 
 def spec_of(request: dict[str, Any], limits: Limits, folder: Path | None, offered: tuple[str, ...]) -> Spec:
@@ -176,13 +176,6 @@ def _within(spec: Spec, limits: Limits) -> Spec:
         why = f"the limit must be at most {most}, or a time up to {seconds}s"
         raise BadRequest(f"agent {str(spec)!r}: {why}")
     return spec
-
-
-def _whole(request: dict[str, Any], name: str, low: int, high: int) -> int:
-    value = request.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise BadRequest(f"{name} must be a whole number from {low} to {high}, not {_short(value)}")
-    return value
 
 
 def _short(value: Any) -> str:

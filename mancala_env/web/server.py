@@ -73,7 +73,7 @@ def new_app(
         routes=[
             Route("/api/about", server.tell),
             WebSocketRoute("/api/session", server.serve),
-            Mount("/", PageFiles(page)),
+            Mount("/", PageFiles(directory=page)),
         ],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)],
         exception_handlers={HTTPException: _refuse, Exception: _apologise},

@@ -47,7 +47,7 @@ def test_traps_are_set_among_optimal_actions_only(ruleset: Ruleset, num_threads:
     for b in range(40):
         position = Position.from_games(ruleset, batch.games, b)
         best = np.flatnonzero(values[b] == values[b].max())
-        ahead = trapping.look_ahead(solving, position.player)
+        ahead = perfect.LookAhead(trapping._fallible, solving, position.player)
         gains = {int(action): ahead.gain_after(position, int(action), 3) for action in best}
         assert gains[int(actions[b])] == pytest.approx(max(gains.values()))
         chosen += max(gains.values()) > min(gains.values()) + 0.01
@@ -102,7 +102,7 @@ def test_a_trap_is_worth_what_tree_searches_give_away_by_it_and_by_those_behind_
             after = position.copy()
             after.play(action)
             gains.append(_given_away(after, position.player, 1, seen))
-            ahead = trapping.look_ahead(solving, position.player)
+            ahead = perfect.LookAhead(trapping._fallible, solving, position.player)
             assert ahead.gain_after(position, action, 2) == pytest.approx(gains[-1])
     assert max(gains) > 0.1, "some of them err"
     passes = {"the opponent passes", "the player passes"}

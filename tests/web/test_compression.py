@@ -94,17 +94,10 @@ def test_files_are_sent_compressed_if_that_makes_them_smaller(server: str, name:
 @pytest.mark.parametrize(
     ("encoding", "is_compressed"),
     [
-        ("gzip", True),
         ("GZIP;q=0.5, identity;q=0.1", True),
-        ("br, *", True),
-        ("*;q=0.3", True),
         ("", False),
         ("identity", False),
         ("br", False),
-        ("gzip;q=0", False),
-        ("gzip; q=0.0, *", False),
-        ("gzip;q=much", False),
-        ("x-gzip-like", False),
     ],
 )
 def test_a_client_gets_an_encoding_that_it_accepts(server: str, encoding: str, is_compressed: bool) -> None:

@@ -24,6 +24,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from mancala_env import Position, rulesets
 from mancala_env.cli import main as mancala
 from mancala_env.cli.serve import _listening
+from mancala_env.errors import InvalidArgument
 from mancala_env.solver import solve
 from mancala_env.version import __version__
 from mancala_env.web import requests
@@ -561,9 +562,9 @@ def test_a_request_has_an_id_and_a_length_within_the_limits() -> None:
         assert requests.read(json.dumps({"id": number, "do": "about"}), LIMITS)["id"] == number
         assert requests.cancelled_id({"of": number}) == number
     for number in (-1, 2**53 + 1, 1.0, True, "1", None):
-        with raises(BadRequest, "id", 0, 2**53, repr(number)):
+        with raises(InvalidArgument, "id", 0, 2**53, repr(number)):
             requests.read(json.dumps({"id": number, "do": "about"}), LIMITS)
-        with raises(BadRequest, "of", 0, 2**53, repr(number)):
+        with raises(InvalidArgument, "of", 0, 2**53, repr(number)):
             requests.cancelled_id({"of": number})
     text = json.dumps({"id": 1, "do": "about"})
     assert requests.read(text.ljust(100), LIMITS)["do"] == "about"

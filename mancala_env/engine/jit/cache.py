@@ -31,19 +31,16 @@ class KernelCache:
     """The compiled versions of one function, in a folder that belongs to the function's sources.
 
     It replaces ``numba.core.caching.FunctionCache`` in a dispatcher of numba. The function is not a closure.
-    The first save creates the folder.
+    The first save creates the folder. If `is_inner`, the versions are those that other kernels call.
     """
 
-    def __init__(self, function: Callable[..., Any], folder: str | Path) -> None:
-        code = function.__code__
-        self._folder = Path(folder)
-        self._stem = f"{Path(code.co_filename).stem}.{function.__qualname__}-{code.co_firstlineno}"
+    def __init__(self, function: Callable[..., Any], folder: str, is_inner: bool = False) -> None:
+        code, suffix = function.__code__, "-inner" if is_inner else ""
+        self.cache_path = folder
+        self._stem = f"{Path(code.co_filename).stem}.{function.__qualname__}-{code.co_firstlineno}{suffix}"
         self._code = hashlib.sha256(code.co_code).hexdigest()
-
-    @property
-    def cache_path(self) -> str:
-        """The folder of the files."""
-        return str(self._folder)
+        self._reduced = inner.reduced if is_inner else CompileResult._reduce
+        self._rebuilt = inner.rebuilt if is_inner else CompileResult._rebuild
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """Return the compiled function of a signature; None if the file is missing or unusable."""
@@ -56,7 +53,7 @@ class KernelCache:
             if checksum != _checksum(data):
                 return None
             found, result = pickle.loads(data)
-            return self._rebuilt(context, result) if found == key else None
+            return self._rebuilt(context, *result) if found == key else None
         except Exception:  # no file, no permission, or a pickle of unknown classes
             return None
 
@@ -68,7 +65,7 @@ class KernelCache:
         data = dumps((key, self._reduced(result)))
         new = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}")
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 new.write_bytes(_checksum(data) + data)
                 new.replace(path)
@@ -76,12 +73,6 @@ class KernelCache:
                 new.unlink(missing_ok=True)
         except OSError:  # a full disk, a quota, a folder that cannot be written
             pass
-
-    def _reduced(self, result: CompileResult) -> Any:
-        return result._reduce()
-
-    def _rebuilt(self, context: Any, data: Any) -> CompileResult:
-        return CompileResult._rebuild(context, *data)
 
     def flush(self) -> None:
         """Do nothing: `recompile` overwrites the file."""
@@ -91,21 +82,7 @@ class KernelCache:
         settings = tuple(str(getattr(numba.core.config, name, None)) for name in _SETTINGS)
         key = (self._stem, self._code, signature, codegen.magic_tuple(), _VERSIONS, settings)
         name = f"{self._stem}-{hashlib.sha256(repr(key).encode()).hexdigest()[:20]}.nbc"
-        return key, self._folder / name.replace("<", "").replace(">", "")
-
-
-class InnerCache(KernelCache):
-    """The versions of a function that other kernels call."""
-
-    def __init__(self, function: Callable[..., Any], folder: str | Path) -> None:
-        super().__init__(function, folder)
-        self._stem += "-inner"
-
-    def _reduced(self, result: CompileResult) -> Any:
-        return inner.reduced(result)
-
-    def _rebuilt(self, context: Any, data: Any) -> CompileResult:
-        return inner.rebuilt(context, data)
+        return key, Path(self.cache_path, name.replace("<", "").replace(">", ""))
 
 
 def _checksum(data: bytes) -> bytes:

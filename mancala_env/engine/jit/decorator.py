@@ -22,7 +22,7 @@ import numba.core.config
 from numba.core.event import Listener, register
 from numba.core.options import DefaultOptions
 
-from mancala_env.engine.jit.cache import InnerCache, KernelCache
+from mancala_env.engine.jit.cache import KernelCache
 from mancala_env.engine.jit.inner import InnerCompiler, canonical
 from mancala_env.engine.jit.interrupts import defer_stop_signals
 
@@ -148,7 +148,7 @@ def _inner_version(function: Callable[..., Any], options: dict[str, Any], folder
     # The default registers machine code, which this version lacks.
     version.add_overload = lambda result: version.overloads.update({result.signature.args: result})
     if folder is not None:
-        version._cache = InnerCache(function, folder)
+        version._cache = KernelCache(function, folder, is_inner=True)
     return version
 
 

@@ -74,13 +74,12 @@ def reduced(result: CompileResult) -> Any:
     return result.library.to_bitcode(), result.fndesc, result.signature
 
 
-def rebuilt(context: Any, data: Any) -> CompileResult:
+def rebuilt(context: Any, bitcode: tuple[str, bytes], fndesc: Any, signature: Any) -> CompileResult:
     """Return the compiled kernel of :func:`reduced`."""
-    (name, bitcode), fndesc, signature = data
     return compile_result(
         typing_context=context.typing_context,
         target_context=context,
-        library=InnerLibrary.from_bitcode(context.codegen(), name, bitcode),
+        library=InnerLibrary.from_bitcode(context.codegen(), *bitcode),
         fndesc=fndesc,
         signature=signature,
         entry_point=object(),
