@@ -64,45 +64,26 @@ _U29, _U32 = np.uint64(29), np.uint64(32)
 
 
 class AlphaBetaMemory(NamedTuple):
-    """Memory of one thread.
+    """Memory of one thread."""
 
-    Attributes:
-        frames: int64 `[P, FRAME_COLUMNS]`, the positions on the line being searched.
-        keys: uint64 `[P]`, their keys in the table.
-        children: uint64 `[P * A, NUM_COLUMNS]`, the positions after each turn of each frame.
-        scores: int64 `[P * A]`, order in which they are tried, the highest first; _TAKEN once tried.
-        holes: int64 `[P * A]`, the holes these turns start from.
-        root_values: int64 `[A]`, value of each turn of the root in the current depth.
-        table: uint64 `[S, 2]`, the transposition table: key and packed value; S is a power of two.
-        progress: int64 `[PROGRESS_COLUMNS]`, state of the search between two pieces.
-    """
-
-    frames: np.ndarray
-    keys: np.ndarray
-    children: np.ndarray
-    scores: np.ndarray
-    holes: np.ndarray
-    root_values: np.ndarray
-    table: np.ndarray
-    progress: np.ndarray
+    frames: np.ndarray  # int64 `[P, FRAME_COLUMNS]`, the positions on the line being searched
+    keys: np.ndarray  # uint64 `[P]`, their keys in the table
+    children: np.ndarray  # uint64 `[P * A, NUM_COLUMNS]`, the positions after each turn of each frame
+    scores: np.ndarray  # int64 `[P * A]`, order in which they are tried, the highest first; _TAKEN once tried
+    holes: np.ndarray  # int64 `[P * A]`, the holes these turns start from
+    root_values: np.ndarray  # int64 `[A]`, value of each turn of the root in the current depth
+    table: np.ndarray  # uint64 `[S, 2]`, the transposition table: key and packed value; S is a power of two
+    progress: np.ndarray  # int64 `[PROGRESS_COLUMNS]`, state of the search between two pieces
 
 
 class AlphaBetaResults(NamedTuple):
-    """Results of a search, by game.
+    """Results of a search, by game."""
 
-    Attributes:
-        actions: int64 `[B]`, the chosen actions.
-        values: int16 `[B, A]`, value of each action; written on request.
-        depths: int64 `[B]`, depth of the last finished search.
-        nodes: int64 `[B]`, turns played.
-        best: int64 `[B]`, value of the best action, in units of the search.
-    """
-
-    actions: np.ndarray
-    values: np.ndarray
-    depths: np.ndarray
-    nodes: np.ndarray
-    best: np.ndarray
+    actions: np.ndarray  # int64 `[B]`, the chosen actions
+    values: np.ndarray  # int16 `[B, A]`, value of each action; written on request
+    depths: np.ndarray  # int64 `[B]`, depth of the last finished search
+    nodes: np.ndarray  # int64 `[B]`, turns played
+    best: np.ndarray  # int64 `[B]`, value of the best action, in units of the search
 
 
 @kernel

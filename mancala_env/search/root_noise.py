@@ -44,17 +44,11 @@ def gumbel_draws(rng_states: np.ndarray, count: int) -> np.ndarray:
 
 
 class RootNoise(NamedTuple):
-    """Dirichlet noise for the priors at the roots.
+    """Dirichlet noise for the priors at the roots."""
 
-    Attributes:
-        rng_states: uint64 `[B]`, seed of each game.
-        share: Share of the noise in the priors, 0 to 1.
-        alpha: Concentration; None: CONCENTRATION divided by the number of legal actions.
-    """
-
-    rng_states: np.ndarray
-    share: float
-    alpha: float | None
+    rng_states: np.ndarray  # uint64 `[B]`, seed of each game
+    share: float  # share of the noise in the priors, 0 to 1
+    alpha: float | None  # concentration; None: CONCENTRATION divided by the number of legal actions
 
     def draws(self, num_legal: np.ndarray, count: int) -> np.ndarray:
         """Return gamma numbers, float64 `[B, K]`; those of a row over their sum are a Dirichlet draw.

@@ -86,48 +86,31 @@ _IN_FLIGHT, _PRIOR = 3, 1
 
 
 class SearchTrees(NamedTuple):
-    """Search trees of some games; the root of game b is node b.
+    """Search trees of some games; the root of game b is node b."""
 
-    Attributes:
-        tree: int32 `[N, NODE_COLUMNS]`, as in :mod:`mancala_env.search.uct`; bounds are for South.
-        estimates: float32 `[N, 2]`, expected value of a node for the player who chooses it, and its prior.
-            The value of a pruned node is minus infinity. The value of a root is the function's, for its
-            player to move.
-        sums: float64 `[N]`, sum of the backed-up values, for South.
-    """
-
-    tree: np.ndarray
+    tree: np.ndarray  # int32 `[N, NODE_COLUMNS]`, as in :mod:`mancala_env.search.uct`; bounds are for South
+    # float32 `[N, 2]`, expected value of a node for the player who chooses it, and its prior. The value of a
+    # pruned node is minus infinity. The value of a root is the function's, for its player to move.
     estimates: np.ndarray
-    sums: np.ndarray
+    sums: np.ndarray  # float64 `[N]`, sum of the backed-up values, for South
 
 
 class GumbelRoots(NamedTuple):
-    """What selects the actions of roots by sequential halving.
+    """What selects the actions of roots by sequential halving."""
 
-    Attributes:
-        noise: float64 `[B, H]`, Gumbel noise of each legal action, in order.
-        schedule: int32 `[H + 1, S]`, number of visits of the action to select, for each number of legal
-            actions and each simulation after the first.
-    """
-
-    noise: np.ndarray
+    noise: np.ndarray  # float64 `[B, H]`, Gumbel noise of each legal action, in order
+    # int32 `[H + 1, S]`, number of visits of the action to select, for each number of legal actions and each
+    # simulation after the first
     schedule: np.ndarray
 
 
 class PendingSimulations(NamedTuple):
-    """Simulations that wait for the evaluation of their last positions.
+    """Simulations that wait for the evaluation of their last positions."""
 
-    Attributes:
-        leaves: uint64 `[S, NUM_COLUMNS]`, positions to evaluate.
-        nodes: int64 `[S]`, nodes of these positions.
-        paths: int32 `[S, P, 2]`, nodes from the root, and the player to move at each.
-        lengths: int64 `[S]`, lengths of the paths.
-    """
-
-    leaves: np.ndarray
-    nodes: np.ndarray
-    paths: np.ndarray
-    lengths: np.ndarray
+    leaves: np.ndarray  # uint64 `[S, NUM_COLUMNS]`, positions to evaluate
+    nodes: np.ndarray  # int64 `[S]`, nodes of these positions
+    paths: np.ndarray  # int32 `[S, P, 2]`, nodes from the root, and the player to move at each
+    lengths: np.ndarray  # int64 `[S]`, lengths of the paths
 
 
 @kernel

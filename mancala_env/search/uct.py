@@ -68,22 +68,15 @@ PROGRESS_COLUMNS = 2
 
 
 class UctMemory(NamedTuple):
-    """Memory of one thread.
+    """Memory of one thread."""
 
-    Attributes:
-        tree: int32 `[N, NODE_COLUMNS]`; the root is node 0, and the children of a node are adjacent.
-        estimates: float32 `[N, 2]`, expected value of a node for the player who chooses it, and its
-            uncertainty. The value is infinite before the first visit, and minus infinite once pruned.
-        path: int32 `[P, 2]`, nodes of the current walk, and the player to move at each.
-        rng_state: uint64 `[1]`, state of the random number generator.
-        progress: int64 `[PROGRESS_COLUMNS]`, state of the search between two pieces.
-    """
-
-    tree: np.ndarray
+    tree: np.ndarray  # int32 `[N, NODE_COLUMNS]`; the root is node 0, and the children of a node are adjacent
+    # float32 `[N, 2]`, expected value of a node for the player who chooses it, and its uncertainty. The value
+    # is infinite before the first visit, and minus infinite once pruned.
     estimates: np.ndarray
-    path: np.ndarray
-    rng_state: np.ndarray
-    progress: np.ndarray
+    path: np.ndarray  # int32 `[P, 2]`, nodes of the current walk, and the player to move at each
+    rng_state: np.ndarray  # uint64 `[1]`, state of the random number generator
+    progress: np.ndarray  # int64 `[PROGRESS_COLUMNS]`, state of the search between two pieces
 
 
 @kernel

@@ -70,42 +70,25 @@ _MOST_LOAD_TENTHS = 7
 
 
 class Claim(NamedTuple):
-    """What a proof shows, all int64.
+    """What a proof shows, all int64."""
 
-    Attributes:
-        prover: The player whom the proof is for.
-        need: They get at least this number of seeds.
-        cap: Largest level of an owned hole; `total` or more: levels are the seeds.
-        leaf: Most free seeds of a position that is searched instead of proved.
-        total: All seeds.
-    """
-
-    prover: Any
-    need: Any
-    cap: Any
-    leaf: Any
-    total: Any
+    prover: Any  # the player whom the proof is for
+    need: Any  # they get at least this number of seeds
+    cap: Any  # largest level of an owned hole; `total` or more: levels are the seeds
+    leaf: Any  # most free seeds of a position that is searched instead of proved
+    total: Any  # all seeds
 
 
 class Line(NamedTuple):
-    """Arrays of a walk.
+    """Arrays of a walk."""
 
-    Attributes:
-        games: uint64 `[P * (1 + H), NUM_COLUMNS]`, for each frame its position and the positions after its
-            turns.
-        nums: int64 `[P * (1 + H), NUM_NUMS]`, the numbers of these rows.
-        registers: int64 `[NUM_REGISTERS]`, the state of the walk.
-        leaves: uint64 `[2**n, 5]`, results of small positions.
-        undo_slots: int64 `[J]`, slots of the table that :func:`undo` restores; J is 0 if nothing is undone.
-        undo_words: uint64 `[J]`, their words before.
-    """
-
+    # uint64 `[P * (1 + H), NUM_COLUMNS]`, for each frame its position and the positions after its turns
     games: Any
-    nums: Any
-    registers: Any
-    leaves: Any
-    undo_slots: Any
-    undo_words: Any
+    nums: Any  # int64 `[P * (1 + H), NUM_NUMS]`, the numbers of these rows
+    registers: Any  # int64 `[NUM_REGISTERS]`, the state of the walk
+    leaves: Any  # uint64 `[2**n, 5]`, results of small positions
+    undo_slots: Any  # int64 `[J]`, slots of the table that :func:`undo` restores; J is 0 if nothing is undone
+    undo_words: Any  # uint64 `[J]`, their words before
 
 
 def new_line(ruleset: Ruleset, num_leaves: int, num_undo: int = 0) -> Line:

@@ -88,21 +88,13 @@ _LOOK_NODES = 1024
 
 
 class SearchLine(NamedTuple):
-    """Arrays of the current line of one thread.
+    """Arrays of the current line of one thread."""
 
-    Attributes:
-        words: uint64 `[P, NUM_WORDS]`, boards and keys of the positions, P the longest line.
-        nums: int64 `[P, NUM_NUMS]`, the rest of the frames.
-        turn_words: uint64 `[P * H, NUM_WORDS]`, boards and keys after the kept turns, H holes.
-        turn_nums: int64 `[P * H, NUM_TURN_NUMS]`, the rest of the kept turns.
-        registers: int64 `[NUM_REGISTERS]`, state of the search.
-    """
-
-    words: Any
-    nums: Any
-    turn_words: Any
-    turn_nums: Any
-    registers: Any
+    words: Any  # uint64 `[P, NUM_WORDS]`, boards and keys of the positions, P the longest line
+    nums: Any  # int64 `[P, NUM_NUMS]`, the rest of the frames
+    turn_words: Any  # uint64 `[P * H, NUM_WORDS]`, boards and keys after the kept turns, H holes
+    turn_nums: Any  # int64 `[P * H, NUM_TURN_NUMS]`, the rest of the kept turns
+    registers: Any  # int64 `[NUM_REGISTERS]`, state of the search
 
 
 def new_line(ruleset: Ruleset) -> SearchLine:
