@@ -63,7 +63,7 @@ def claims(ruleset: Ruleset, part: str, sample: int, seed: int) -> Iterator[Clai
     if part == "book" and book is not None:
         for n in np.flatnonzero((book.rests != UNKNOWN) & (book.depths > 0))[:sample]:
             position = Position.from_games(ruleset, book.games, n)
-            yield position, {None: int(book.rests[n]) + certain_part(position)}
+            yield position, {None: int(book.rests[n]) + certain_part(position.games)}
     if part == "positions" and ruleset.name in rulesets_with_positions():
         solved = positions(ruleset)
         for n in np.sort(np.random.default_rng(seed).permutation(len(solved))[:sample]):

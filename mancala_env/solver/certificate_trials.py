@@ -23,7 +23,7 @@ from mancala_env.solver import certificate_walk as walks
 from mancala_env.solver.certificate import DEFAULT_MEMORY_MB, Claim, Walk
 from mancala_env.solver.exact import Solver
 from mancala_env.solver.proofs import keys_of, look_up, scope_of
-from mancala_env.solver.prover import NO_LIMIT, OutOfTime
+from mancala_env.solver.prover import NO_LIMIT
 
 # Columns of what is known about a turn.
 _RESULT, _BETA, _IS_PROVERS, _SCORE = range(4)
@@ -284,12 +284,11 @@ class Attempt:
 
     def _ask(self, turn: int, answer: list[int], most_nodes: int) -> int:
         """Ask the solver whether a turn suffices; return 1, -1, or 0 if that takes more nodes."""
-        games = self.walk.line.games[self._first() + 1 + turn][None]
-        try:
-            bound = self._solver.prove_within(games, answer[_BETA], most_nodes)
-        except OutOfTime:
+        games, beta = self.walk.line.games[self._first() + 1 + turn][None], answer[_BETA]
+        bound = self._solver.within(most_nodes, lambda: self._solver.prove(games, beta))
+        if bound is None:
             return 0
-        return 1 if (bound >= answer[_BETA]) == bool(answer[_IS_PROVERS]) else -1
+        return 1 if (bound >= beta) == bool(answer[_IS_PROVERS]) else -1
 
     def _first(self) -> int:
         """Return the row of the current position."""

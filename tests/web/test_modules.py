@@ -38,7 +38,7 @@ def test_the_books_have_the_same_values() -> None:
 
 
 def _value(rest: int | None, position: Position) -> int | None:
-    return None if rest is None else rest + certain_part(position)
+    return None if rest is None else rest + certain_part(position.games)
 
 
 def test_the_books_do_not_know_games_in_which_territory_has_changed_hands() -> None:
