@@ -122,14 +122,10 @@ class Attempt:
     """
 
     def __init__(self, position: Position, claim: Claim, solver: Solver, trial: int, seed: int) -> None:
-        """Begin at a position.
+        """Begin at a position; the letters of the claim are not used.
 
-        Args:
-            position: The position.
-            claim: The claim; its letters are not used.
-            solver: Answers questions about turns.
-            trial: Most proved positions of a trial; 0: no trials.
-            seed: Seed of the noise in the order of turns; 0: no noise.
+        `trial` is the most proved positions of a trial; 0: no trials. `seed` is the seed of the noise in the
+        order of turns; 0: no noise.
         """
         self.walk = Walk(position, claim, DEFAULT_MEMORY_MB, _UNDO_SPARE)
         self._solver = solver
@@ -164,17 +160,15 @@ class Attempt:
 
     def advance(self, is_greedy: bool = False) -> int:
         """Walk towards the next letter, of greedy choices or to be chosen, and return the status."""
-        registers = self._registers
-        registers[walks.UNDONE] = registers[walks.LAST_PLY] = 0
-        registers[walks.MOST_UNDONE] = len(self.walk.line.undo_slots) - _UNDO_SPARE // 2
+        self._registers[walks.UNDONE] = self._registers[walks.LAST_PLY] = 0
+        self._registers[walks.MOST_UNDONE] = len(self.walk.line.undo_slots) - _UNDO_SPARE // 2
         return self._resume(is_greedy)
 
     def _resume(self, is_greedy: bool) -> int:
         """Walk on, with or without greedy choices, and return the status."""
-        most = _MOST_SEARCHED + _SEARCHED_EACH * self.walk.register(walks.USED)
-        if self.walk.register(walks.SEARCHED) > most:
-            raise LeafTooLarge(f"leaf={self.walk.claim.leaf} is too large: searches take too long")
         walk = self.walk
+        if walk.register(walks.SEARCHED) > _MOST_SEARCHED + _SEARCHED_EACH * walk.register(walks.USED):
+            raise LeafTooLarge(f"leaf={walk.claim.leaf} is too large: searches take too long")
         if not is_greedy:
             return walk.resume()
         arrays = walk.rules, walk.claim, walk.line, walk.table, walk.turns

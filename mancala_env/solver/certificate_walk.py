@@ -158,7 +158,6 @@ def play_in_accounts(rules, claim, game, hole):
     """Play a turn in the accounts of the prover ("The accounts" in the format's page)."""
     mover, prover = game.player, claim.prover
     after, _, captured, taken = play_turn(rules, game, hole)
-    owned = game.owned_south | game.owned_north
     got = store_of(game, prover)
     if after.end == ENDLESS:
         return after
@@ -169,10 +168,7 @@ def play_in_accounts(rules, claim, game, hole):
         return _with_accounts(claim, after, after.board, got)
     if mover == prover:
         got += seeds_within(after.board, taken)
-    theirs = owned_by(game, 1 - mover)
-    if not owned:
-        return _with_accounts(claim, after, after.board, got)
-    mine = owned_by(game, prover)
+    mine, theirs = owned_by(game, prover), owned_by(game, 1 - mover)
     board = after.board
     if theirs and (captured or not rules.ransoms_empty):
         sown_board, last, before, _ = sow_laps(rules, game, hole)
