@@ -12,7 +12,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -200,8 +200,8 @@ class Walk:
         self.num_turns = 0
         walks.start(self.claim, self.line, position.games)
 
-    def add(self, turns: np.ndarray) -> None:
-        """Add turns to the end, uint8: 0 for the first legal turn."""
+    def add(self, turns: Sequence[int] | np.ndarray) -> None:
+        """Add turns to the end, 0 for the first legal turn."""
         size = self.num_turns + len(turns)
         if size > len(self.turns):
             self.turns.resize(max(size, 2 * len(self.turns)), refcheck=False)

@@ -152,7 +152,7 @@ class Attempt:
             return True
         if status == walks.NEEDS_BYTE:
             turns = self._choose()
-            self.walk.add(np.array(turns, np.uint8))
+            self.walk.add(turns)
             status = walks.PAUSED if turns else walks.REFUTED
         if status == walks.REFUTED:
             raise InvalidArgument(f"cap={self.walk.claim.cap} is too small for a proof; {self.walk.where()}")
@@ -161,7 +161,7 @@ class Attempt:
     def advance(self, is_greedy: bool = False) -> int:
         """Walk towards the next letter, of greedy choices or to be chosen, and return the status."""
         self._registers[walks.UNDONE] = self._registers[walks.LAST_PLY] = 0
-        self._registers[walks.MOST_UNDONE] = len(self.walk.line.undo_slots) - _UNDO_SPARE // 2
+        self._registers[walks.MOST_UNDONE] = len(self.walk.line.undo) - _UNDO_SPARE // 2
         return self._resume(is_greedy)
 
     def _resume(self, is_greedy: bool) -> int:
@@ -197,10 +197,9 @@ class Attempt:
         self._registers[walks.UNDONE] = 0
         while self.walk.has_little_room(positions):
             self.walk.enlarge()
-        line, num_undo = self.walk.line, positions + _UNDO_SPARE
-        if len(line.undo_slots) < num_undo:
-            slots, words = np.zeros(num_undo, np.int64), np.zeros(num_undo, np.uint64)
-            self.walk.line = line._replace(undo_slots=slots, undo_words=words)
+        num_undo = positions + _UNDO_SPARE
+        if len(self.walk.line.undo) < num_undo:
+            self.walk.line = self.walk.line._replace(undo=np.zeros((num_undo, 2), np.uint64))
 
     def _try(self, turn: int, limit: int) -> tuple[int, list[int]]:
         """Return the positions of a trial, and its turns, or none if it is not finished."""
@@ -211,14 +210,12 @@ class Attempt:
         registers[walks.MOST_UNDONE] = registers[walks.UNDONE] + limit
         self._last_node = self._solver.nodes + _TRIAL_NODES
         try:
-            next_turn: int | None = turn
-            status = walks.NEEDS_BYTE
-            while next_turn is not None and status in (walks.NEEDS_BYTE, walks.PAUSED):
+            walk.add([turn])
+            while (status := self._resume(is_greedy=True)) in (walks.NEEDS_BYTE, walks.PAUSED):
                 if status == walks.NEEDS_BYTE:
-                    walk.add(np.array([next_turn], np.uint8))
-                status = self._resume(is_greedy=True)
-                if status == walks.NEEDS_BYTE:
-                    next_turn = self._greedy_turn()
+                    if (next_turn := self._greedy_turn()) is None:
+                        break
+                    walk.add([next_turn])
             positions = int(registers[walks.UNDONE] - before[walks.UNDONE])
             found = walk.turns[length : walk.num_turns].tolist() if status == walks.DONE else []
         finally:  # also after Ctrl-C, so that the letters that are saved are without the trial

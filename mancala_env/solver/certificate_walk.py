@@ -1,13 +1,8 @@
 """The walk through a proof of a round's value, in kernels; :mod:`mancala_env.solver.certificate` runs it.
 
-A proof shows that one player, the *prover*, gets at least `need` seeds, whatever the opponent does. The walk
-is depth-first. At a position of the opponent it follows every turn. At a position of the prover it follows
-one turn: a turn that is known to suffice, else the only turn, else the turn that the next byte of the stream
-names. ``docs/reference/proofs.md`` defines the walk, and says why it proves the claim.
-
-The walk plays in *accounts* that never favour the prover. In them the prover's store is everything that the
-prover got, seeds in owned holes included. The opponent's store is empty. Owned holes contain a level, at most
-`cap`, instead of their seeds.
+``docs/reference/proofs.md`` defines the walk and its accounts, and says why it proves the claim. In the
+accounts the prover's store is everything that the prover got, seeds in owned holes included. The opponent's
+store is empty. Owned holes contain a level, at most `cap`, instead of their seeds.
 
 A *result* is 1 (the prover gets `need` seeds), -1 (the prover does not), or 0 (unknown). Two tables keep
 results. Both have whole positions as keys: board with levels, owned holes, player to move and stall
@@ -87,8 +82,7 @@ class Line(NamedTuple):
     nums: Any  # int64 `[P * (1 + H), NUM_NUMS]`, the numbers of these rows
     registers: Any  # int64 `[NUM_REGISTERS]`, the state of the walk
     leaves: Any  # uint64 `[2**n, 5]`, results of small positions
-    undo_slots: Any  # int64 `[J]`, slots of the table that :func:`undo` restores; J is 0 if nothing is undone
-    undo_words: Any  # uint64 `[J]`, their words before
+    undo: Any  # uint64 `[J, 2]`, slots that :func:`undo` restores, and their words; J is 0 without undo
 
 
 def new_line(ruleset: Ruleset, num_leaves: int, num_undo: int = 0) -> Line:
@@ -99,8 +93,7 @@ def new_line(ruleset: Ruleset, num_leaves: int, num_undo: int = 0) -> Line:
         nums=np.zeros((rows, NUM_NUMS), np.int64),
         registers=np.zeros(NUM_REGISTERS, np.int64),
         leaves=new_leaves(num_leaves),
-        undo_slots=np.zeros(num_undo, np.int64),
-        undo_words=np.zeros(num_undo, np.uint64),
+        undo=np.zeros((num_undo, 2), np.uint64),
     )
 
 
@@ -286,9 +279,9 @@ def _keep(rules, claim, line, table, game):
     board, word = game.board, _word_of(game)
     slot = _slot_of(table, board.low, board.middle, board.high, word)
     registers = line.registers
-    if len(line.undo_slots):
-        line.undo_slots[registers[UNDONE]] = slot
-        line.undo_words[registers[UNDONE]] = table[slot, 2]
+    if len(line.undo):
+        line.undo[registers[UNDONE], 0] = slot
+        line.undo[registers[UNDONE], 1] = table[slot, 2]
         registers[UNDONE] += 1
     if table[slot, 2] == _U0:
         registers[USED] += 1
@@ -330,13 +323,13 @@ def grow(table, larger):
 
 @kernel
 def undo(line, table, num_kept):
-    """Take back what was kept after the first `num_kept` entries of the undo arrays, last first."""
+    """Take back what was kept after the first `num_kept` entries of the undo array, last first."""
     registers = line.registers
     while registers[UNDONE] > num_kept:
         registers[UNDONE] -= 1
-        at = registers[UNDONE]
-        table[line.undo_slots[at], 2] = line.undo_words[at]
-        if line.undo_words[at] == _U0:
+        slot, word = line.undo[registers[UNDONE]]
+        table[np.int64(slot), 2] = word
+        if word == _U0:
             registers[USED] -= 1
 
 
@@ -390,7 +383,7 @@ def walk(rules, claim, line, table, stream, stream_length, num_steps):
 
     `stream` is uint8 `[S]`, of which the first `stream_length` bytes are there. ``registers[STATUS]`` is the
     reason for the return: DONE when the position of ply ``registers[LAST_PLY]`` is proved, LIMITED when the
-    undo arrays have ``registers[MOST_UNDONE]`` entries.
+    undo array has ``registers[MOST_UNDONE]`` entries.
     """
     registers = line.registers
     ply, stage, result = registers[PLY], registers[STAGE], registers[FOUND]
@@ -416,7 +409,7 @@ def walk(rules, claim, line, table, stream, stream_length, num_steps):
             if registers[USED] >= most_used:
                 status = NEEDS_ROOM
                 break
-            if len(line.undo_slots) and registers[UNDONE] >= registers[MOST_UNDONE]:
+            if len(line.undo) and registers[UNDONE] >= registers[MOST_UNDONE]:
                 status = LIMITED
                 break
             steps += 1
