@@ -1,12 +1,12 @@
 """Alpha-beta search to a fixed depth, on the engine's kernels.
 
-``minimax:6`` finds the same value as plain minimax six turns deep, regardless of the transposition table. So
-its choice depends only on the position and the seed. The value of a leaf is the margin of counts (RULES 4),
-which is exact if the round is over. The same kernels search with a small value network at the leaves
-(:mod:`mancala_env.networks.value`). Without a network, the compiled kernels contain no network code.
+Every value equals that of plain minimax to the same depth, regardless of the transposition table. So the
+choice depends only on the position and the seed. The value of a leaf is the margin of counts (RULES 4), or
+that of a value network (:mod:`mancala_env.networks.value`). Without a network, the compiled kernels contain
+no network code.
 
-**The steps.** The positions from the root to the current position lie in frames. The search goes one or two
-turns deeper at a time. For each depth it repeats:
+**The steps.** The positions from the root to the current position lie in frames, so the search can stop
+anywhere. It goes one or two turns deeper at a time. For each depth it repeats:
 
 1. *Select* the most promising turn of the current position, unless no turn is left or its window is closed.
 2. *Evaluate* the position after that turn if the round is over or the horizon is reached. One turn before the
@@ -110,10 +110,7 @@ def _lead_in_stores(game, network):
 
 @kernel
 def _recall(table, key, game, depth, alpha, beta, network):
-    """Look a position up.
-
-    A value searched to exactly this depth counts. A value that does not depend on the horizon counts to any
-    greater depth. So every value equals that of a full-width search to the depth.
+    """Look a position up: a value searched to exactly this depth, or one that the horizon does not affect.
 
     Return whether the value settles the position for the window, the value, whether it depends on the horizon
     (0 or 1), and the hole of the best known turn or -1.
@@ -239,8 +236,7 @@ def _back_up_to_root(frames, root_values, row, value, is_open, wants_all):
 def _search_depth(rules, network, wants_all, memory, budget):
     """Search the root in frame 0 to its depth, or resume that search.
 
-    The current line lies in frames instead of on a call stack, so the search can stop anywhere. Return
-    whether the root is done, and the remaining budget of turns.
+    Return whether the root is done, and the remaining budget of turns.
     """
     frames, keys, children, progress = memory.frames, memory.keys, memory.children, memory.progress
     width = len(memory.root_values)

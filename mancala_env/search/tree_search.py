@@ -8,19 +8,14 @@ Each simulation has four steps:
 3. *Expand*: add its turns to the tree.
 4. *Back up*: add the value to every node of the walk.
 
-There are no rollouts. As in :mod:`mancala_env.search.uct`, nodes also hold bounds on the final margin, so
-endgames are proven. Positions are evaluated in one of two ways:
+Endgames are proven as in :mod:`mancala_env.search.uct`. Positions are evaluated in one of two ways:
 
-- A value network (:mod:`mancala_env.networks.value`) evaluates every turn of a position in the kernel, at
-  about 700,000 simulations a second. Priors are computed from these values. The policy's priors at the root
-  made the play weaker, because the policy is overconfident.
+- A value network (:mod:`mancala_env.networks.value`) evaluates every turn of a position in the kernel. Priors
+  are computed from these values, because the priors of a policy network made the play weaker.
 - A function of yours, such as a torch network, returns logits and values of many positions at once. So all
   games are searched side by side, and several simulations of a tree run at once. A simulation in flight
   counts as a lost game ("virtual loss"), so the next simulation takes another path. The number of simulations
   in flight depends only on the tree. So the search of a game does not depend on the other games.
-
-Self-play trains on the results of :func:`write_results`: the share of each action, and the value of the
-position. It mixes noise into the priors of the roots, so that every action is explored.
 
 **Gumbel** (Danihelka et al. 2022, "Policy improvement by planning with Gumbel"). At a root, actions may be
 selected by sequential halving instead: all considered actions get equally many simulations, then the better
@@ -28,7 +23,7 @@ half of them, and so on. An action's score is its Gumbel noise plus its logit pl
 of an unvisited action is a mean of the network's value and the visited actions' values. The policy is
 the softmax of logits plus scaled values. Constants are those of mctx.
 
-This module has the kernels. :mod:`mancala_env.search.tree_growth` runs them.
+:mod:`mancala_env.search.tree_growth` runs these kernels.
 
 Symbols: B games, A actions, H holes, N nodes of all trees, S simulations in flight, P turns of the longest
 line.
@@ -352,8 +347,8 @@ def expand_and_back_up(rules, pending, waiting, logits, values, margin_share, tr
 def _write_priors(rules, player, logits, row, trees, node):
     """Write the priors of a node's children from a row of logits.
 
-    A network of single rounds does not know actions in territory that has changed hands. Such an action gets
-    the lowest prior of the known ones. Where no action is known, all priors are equal.
+    An action in territory that has changed hands, unknown to a network of single rounds, gets the lowest
+    known prior. If no action is known, all priors are equal.
     """
     tree, estimates, _ = trees
     first, count, known = np.int64(tree[node, FIRST]), np.int64(tree[node, COUNT]), logits.shape[1]

@@ -11,9 +11,9 @@ Nodes also hold bounds on the final margin. Captured seeds are safe, and a finis
 Bounds are backed up as in minimax (Winands et al. 2008, MCTS-Solver; Cazenave and Saffidine 2010,
 score-bounded search). So endgames are proven, not estimated. A turn that can no longer be best is pruned.
 
-The agent ``match+mcts`` (:mod:`mancala_env.agents.match`) uses the same search with match values instead of
-margins. It gives the kernels a table: the value of the match for each final count of the round. Results and
-bounds are then match values. A match value can fall as the count grows, so bounds are read from the table.
+:mod:`mancala_env.agents.match` gives the kernels a table: the value of the match for each final count of the
+round. Results and bounds are then match values. These can fall as the count grows, so bounds are read from
+the table.
 
 Symbols: B games, N nodes of the tree, P turns of its longest line, T seeds in all.
 """

@@ -1,8 +1,7 @@
 """Exact values of rounds, found by proof searches on one or more threads.
 
 A :class:`Solver` keeps the table of a ruleset between positions. :func:`solve` makes a solver for a single
-position. Null-window searches find the values. Each asks whether the uncertain part of a value is at least
-`beta`. :mod:`mancala_env.solver.study` has their order.
+position. Null-window searches find the values, in the order of :mod:`mancala_env.solver.study`.
 """
 
 import time
