@@ -4,7 +4,6 @@ Symbols: B games, H holes, K numbers.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -43,20 +42,13 @@ def gumbel_draws(rng_states: np.ndarray, count: int) -> np.ndarray:
     return -np.log(-np.log(uniform_draws(rng_states, count)))
 
 
-class RootNoise(NamedTuple):
-    """Dirichlet noise for the priors at the roots."""
+def noise_draws(rng_states: np.ndarray, num_legal: np.ndarray, alpha: float | None, count: int) -> np.ndarray:
+    """Return gamma numbers, float64 `[B, K]`; those of a row over their sum are a Dirichlet draw.
 
-    rng_states: np.ndarray  # uint64 `[B]`, seed of each game
-    share: float  # share of the noise in the priors, 0 to 1
-    alpha: float | None  # concentration; None: CONCENTRATION divided by the number of legal actions
-
-    def draws(self, num_legal: np.ndarray, count: int) -> np.ndarray:
-        """Return gamma numbers, float64 `[B, K]`; those of a row over their sum are a Dirichlet draw.
-
-        `num_legal` are integers `[B]`.
-        """
-        equal = CONCENTRATION / np.maximum(num_legal, 1)
-        return gamma_draws(self.rng_states, np.full_like(equal, self.alpha) if self.alpha else equal, count)
+    `num_legal` are integers `[B]`. `alpha` is the concentration; None: CONCENTRATION divided by `num_legal`.
+    """
+    equal = CONCENTRATION / np.maximum(num_legal, 1)
+    return gamma_draws(rng_states, np.full_like(equal, alpha) if alpha else equal, count)
 
 
 def gamma_draws(rng_states: np.ndarray, shape: np.ndarray, count: int) -> np.ndarray:
