@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from mancala_env._util.archives import ArrayFormat, InvalidArchive, read_arrays
-from mancala_env._util.package_data import bundled_file_of, rulesets_with
+from mancala_env._util.package_data import bundled_file_of
 from mancala_env.engine.holdout import children
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, TERRITORY_COLUMN, encode, load
@@ -172,11 +172,6 @@ class Book:
         if int(games[0, TERRITORY_COLUMN]) != (1 << self.ruleset.row_width) - 1:
             return None  # a later round with other territories
         return by_key.get(int(keys_of(self.ruleset, games)[0]))
-
-
-def rulesets_with_book() -> tuple[str, ...]:
-    """Return the names of the rulesets that have an opening book."""
-    return rulesets_with("book")
 
 
 @lru_cache
