@@ -103,8 +103,8 @@ def search_games(
             gumbel = GumbelRoots(draws, schedule(ruleset.num_holes, limit.max_simulations))
         actions, policy, values, simulations = (array[part] for array in results)
         trees = grow_trees(rules, games[part], limit, guide, simulations, root, seeds, gumbel)
-        tree_search.choose_actions(rules, games[part], trees, seeds, actions)
-        tree_search.write_results(rules, games[part], trees, guide.margin_share, policy, values)
+        results_of_part = guide.margin_share, seeds, actions, policy, values
+        tree_search.write_results(rules, games[part], trees, *results_of_part)
         if gumbel is not None:
             policy[:] = 0.0
             tree_search.write_gumbel_results(rules, games[part], trees, gumbel, actions, policy)

@@ -367,15 +367,6 @@ def _write_priors(rules, player, logits, row, trees, node):
 
 
 @kernel
-def choose_actions(rules, games, trees, rng_states, actions):
-    """Write the action to play in each game to `actions`, int64 `[B]`."""
-    for b in range(len(games)):
-        player = np.int64(load(games, b).player)
-        child = choose(trees.tree, trees.estimates, b, player, rng_states[b])
-        actions[b] = action_of(rules, player, np.int64(trees.tree[child, HOLE]))
-
-
-@kernel
 def mix_in_noise(games, trees, draws, share):
     """Mix random priors, in proportion to `draws`, into those of the children of roots."""
     tree, estimates, _ = trees
@@ -392,15 +383,17 @@ def mix_in_noise(games, trees, draws, share):
 
 
 @kernel
-def write_results(rules, games, trees, margin_share, policy, values):
-    """Write the shares of the visits, pruned actions excluded, and the values for the players to move.
+def write_results(rules, games, trees, margin_share, rng_states, actions, policy, values):
+    """Write the actions to play, the shares of the visits, and the values for the players to move.
 
-    `policy`, float32 `[B, A]`, must contain zeros. `values` are float32 `[B]`.
+    The other arrays are those of a PuctResults; `policy` must contain zeros. Pruned actions get no share.
     """
     tree, estimates, sums = trees
     for b in range(len(games)):
         game = load(games, b)
         player = np.int64(game.player)
+        child = choose(tree, estimates, b, player, rng_states[b])
+        actions[b] = action_of(rules, player, np.int64(tree[child, HOLE]))
         first, count = np.int64(tree[b, FIRST]), np.int64(tree[b, COUNT])
         tried, left = 0.0, 0.0
         for child in range(first, first + count):
@@ -420,7 +413,7 @@ def write_results(rules, games, trees, margin_share, policy, values):
 def write_gumbel_results(rules, games, trees, gumbel, actions, policy):
     """Write the improved policy, and the best of the most visited actions if no win or value is proven.
 
-    `actions` are those of :func:`choose_actions`. `policy`, float32 `[B, A]`, must contain zeros.
+    `actions` are those of :func:`write_results`. `policy`, float32 `[B, A]`, must contain zeros.
     """
     tree = trees.tree
     for b in range(len(games)):
