@@ -147,7 +147,7 @@ class Attempt:
             InvalidArgument: The accounts of the claim do not prove it.
             LeafTooLarge: The searches of small positions take too long.
         """
-        status = self.advance(is_greedy=not self._limits)
+        status = self.advance()
         if status == walks.DONE:
             return True
         if status == walks.NEEDS_BYTE:
@@ -158,11 +158,11 @@ class Attempt:
             raise InvalidArgument(f"cap={self.walk.claim.cap} is too small for a proof; {self.walk.where()}")
         return False
 
-    def advance(self, is_greedy: bool = False) -> int:
-        """Walk towards the next letter, of greedy choices or to be chosen, and return the status."""
+    def advance(self) -> int:
+        """Walk towards the next letter, or without trials by greedy choices, and return the status."""
         self._registers[walks.UNDONE] = self._registers[walks.LAST_PLY] = 0
         self._registers[walks.MOST_UNDONE] = len(self.walk.line.undo) - _UNDO_SPARE // 2
-        return self._resume(is_greedy)
+        return self._resume(is_greedy=not self._limits)
 
     def _resume(self, is_greedy: bool) -> int:
         """Walk on, with or without greedy choices, and return the status."""
