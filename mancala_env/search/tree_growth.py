@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from time import perf_counter
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,20 +31,17 @@ _RATE_WITH_VALUE_NETWORK, _RATE_WITH_FUNCTION = 2_000_000, 100_000
 # Most actions that a Gumbel search considers at a root.
 _MAX_CONSIDERED = 16
 
-Evaluate: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Maps running games, uint64 `[N, NUM_COLUMNS]`, to logits float32 `[N, A]`, ignored for illegal actions, and
-values float32 `[N]`, -1 to 1, for the players to move."""
-
 
 class Guide(NamedTuple):
     """Evaluator of positions: a packed value network or, if that is None, a function.
 
-    `margin_share` is the weight of the margin in the values, 0 (outcomes) to 1 (margins).
+    The function maps running games, uint64 `[N, NUM_COLUMNS]`, to logits float32 `[N, A]`, ignored for
+    illegal actions, and values float32 `[N]`, -1 to 1, for the players to move.
     """
 
     network: np.ndarray | None
-    evaluate: Evaluate | None
-    margin_share: float
+    evaluate: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None
+    margin_share: float  # weight of the margin in the values, 0 (outcomes) to 1 (margins)
 
 
 class RootOptions(NamedTuple):

@@ -157,9 +157,6 @@ class Book:
             raise InvalidBook(f"{file} holds the value {wrong[0]}; the game has only {most} seeds")
         return cls(ruleset, turns, rests, int(data["checksum"]), data["line"].tolist())
 
-    def __len__(self) -> int:
-        return len(self._rests)
-
     def rest(self, games: np.ndarray) -> int | None:
         """Return the rest of the running game in row 0, or None if the book does not know it."""
         return self._look_up(self._rests, games)
