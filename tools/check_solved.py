@@ -18,9 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mancala_env._util.command_line import Parser, in_one_line
+from mancala_env._util.package_data import rulesets_with
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.solver.book import UNKNOWN, certain_part, load_book, rulesets_with_book
+from mancala_env.solver.book import UNKNOWN, certain_part, load_book
 from mancala_env.solver.exact import ILLEGAL, OutOfTime, Solver
 from mancala_env.solver.position_sets import positions, rulesets_with_positions
 
@@ -63,7 +64,7 @@ def claims(ruleset: Ruleset, part: str, sample: int, seed: int) -> Iterator[Clai
     if part == "book" and book is not None:
         for n in np.flatnonzero((book.rests != UNKNOWN) & (book.depths > 0))[:sample]:
             position = Position.from_games(ruleset, book.games, n)
-            yield position, {None: int(book.rests[n]) + certain_part(position)}
+            yield position, {None: int(book.rests[n]) + certain_part(position.games)}
     if part == "positions" and ruleset.name in rulesets_with_positions():
         solved = positions(ruleset)
         for n in np.sort(np.random.default_rng(seed).permutation(len(solved))[:sample]):
@@ -124,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="share proofs between positions, the default of Solver",
     )
     options = parser.parse_args(arguments)
-    every = sorted({*rulesets_with_book(), *rulesets_with_positions()})
+    every = sorted({*rulesets_with("book"), *rulesets_with_positions()})
     wrong = 0
     for ruleset in [lookup(name) for name in options.rulesets or every]:
         for part in options.parts:

@@ -130,7 +130,11 @@ class Draft:
     def rests(self) -> np.ndarray:
         """Return the attribute `rests` of a Book, int16 `[N]`."""
         return np.array(
-            [e.lower - certain_part(e.position) if e.is_exact else UNKNOWN for e in self._entries], np.int16
+            [
+                entry.lower - certain_part(entry.position.games) if entry.is_exact else UNKNOWN
+                for entry in self._entries
+            ],
+            np.int16,
         )
 
     def book(self) -> Book:
@@ -152,7 +156,7 @@ class Draft:
         self.line = old.line
         for entry, rest in zip(self._entries, old.rests, strict=False):
             if rest != UNKNOWN:
-                entry.lower = entry.upper = int(rest) + certain_part(entry.position)
+                entry.lower = entry.upper = int(rest) + certain_part(entry.position.games)
         self._infer_all()
 
     def _infer_all(self) -> None:

@@ -25,7 +25,7 @@ from mancala_env.networks.value_files import bundled_network, read_for
 from mancala_env.render import motion, scene
 from mancala_env.render.colours import DARK, LIGHT, Palette
 from mancala_env.rulesets import lookup
-from mancala_env.solver.book import UNKNOWN, load_book, rulesets_with_book
+from mancala_env.solver.book import UNKNOWN, load_book
 from mancala_env.solver.certificate import Proof, num_seeds
 from tools.make_proofs import FOLDER as PROOFS
 
@@ -96,7 +96,7 @@ def _palette_file() -> str:
 
 def _books_file() -> str:
     books = {}
-    for name in rulesets_with_book():
+    for name in rulesets_with("book"):
         book = load_book(lookup(name))
         assert book is not None
         rests = [None if rest == UNKNOWN else int(rest) for rest in book.rests]

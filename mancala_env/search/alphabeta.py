@@ -1,12 +1,12 @@
 """Alpha-beta search to a fixed depth, on the engine's kernels.
 
-``minimax:6`` finds the same value as plain minimax six turns deep, regardless of the transposition table. So
-its choice depends only on the position and the seed. The value of a leaf is the margin of counts (RULES 4),
-which is exact if the round is over. The same kernels search with a small value network at the leaves
-(:mod:`mancala_env.networks.value`). Without a network, the compiled kernels contain no network code.
+Every value equals that of plain minimax to the same depth, regardless of the transposition table. So the
+choice depends only on the position and the seed. The value of a leaf is the margin of counts (RULES 4), or
+that of a value network (:mod:`mancala_env.networks.value`). Without a network, the compiled kernels contain
+no network code.
 
-**The steps.** The positions from the root to the current position lie in frames. The search goes one or two
-turns deeper at a time. For each depth it repeats:
+**The steps.** The positions from the root to the current position lie in frames, so the search can stop
+anywhere. It goes one or two turns deeper at a time. For each depth it repeats:
 
 1. *Select* the most promising turn of the current position, unless no turn is left or its window is closed.
 2. *Evaluate* the position after that turn if the round is over or the horizon is reached. One turn before the
@@ -64,45 +64,26 @@ _U29, _U32 = np.uint64(29), np.uint64(32)
 
 
 class AlphaBetaMemory(NamedTuple):
-    """Memory of one thread.
+    """Memory of one thread."""
 
-    Attributes:
-        frames: int64 `[P, FRAME_COLUMNS]`, the positions on the line being searched.
-        keys: uint64 `[P]`, their keys in the table.
-        children: uint64 `[P * A, NUM_COLUMNS]`, the positions after each turn of each frame.
-        scores: int64 `[P * A]`, order in which they are tried, the highest first; _TAKEN once tried.
-        holes: int64 `[P * A]`, the holes these turns start from.
-        root_values: int64 `[A]`, value of each turn of the root in the current depth.
-        table: uint64 `[S, 2]`, the transposition table: key and packed value; S is a power of two.
-        progress: int64 `[PROGRESS_COLUMNS]`, state of the search between two pieces.
-    """
-
-    frames: np.ndarray
-    keys: np.ndarray
-    children: np.ndarray
-    scores: np.ndarray
-    holes: np.ndarray
-    root_values: np.ndarray
-    table: np.ndarray
-    progress: np.ndarray
+    frames: np.ndarray  # int64 `[P, FRAME_COLUMNS]`, the positions on the line being searched
+    keys: np.ndarray  # uint64 `[P]`, their keys in the table
+    children: np.ndarray  # uint64 `[P * A, NUM_COLUMNS]`, the positions after each turn of each frame
+    scores: np.ndarray  # int64 `[P * A]`, order in which they are tried, the highest first; _TAKEN once tried
+    holes: np.ndarray  # int64 `[P * A]`, the holes these turns start from
+    root_values: np.ndarray  # int64 `[A]`, value of each turn of the root in the current depth
+    table: np.ndarray  # uint64 `[S, 2]`, the transposition table: key and packed value; S is a power of two
+    progress: np.ndarray  # int64 `[PROGRESS_COLUMNS]`, state of the search between two pieces
 
 
 class AlphaBetaResults(NamedTuple):
-    """Results of a search, by game.
+    """Results of a search, by game."""
 
-    Attributes:
-        actions: int64 `[B]`, the chosen actions.
-        values: int16 `[B, A]`, value of each action; written on request.
-        depths: int64 `[B]`, depth of the last finished search.
-        nodes: int64 `[B]`, turns played.
-        best: int64 `[B]`, value of the best action, in units of the search.
-    """
-
-    actions: np.ndarray
-    values: np.ndarray
-    depths: np.ndarray
-    nodes: np.ndarray
-    best: np.ndarray
+    actions: np.ndarray  # int64 `[B]`, the chosen actions
+    values: np.ndarray  # int16 `[B, A]`, value of each action; written on request
+    depths: np.ndarray  # int64 `[B]`, depth of the last finished search
+    nodes: np.ndarray  # int64 `[B]`, turns played
+    best: np.ndarray  # int64 `[B]`, value of the best action, in units of the search
 
 
 @kernel
@@ -129,10 +110,7 @@ def _lead_in_stores(game, network):
 
 @kernel
 def _recall(table, key, game, depth, alpha, beta, network):
-    """Look a position up.
-
-    A value searched to exactly this depth counts. A value that does not depend on the horizon counts to any
-    greater depth. So every value equals that of a full-width search to the depth.
+    """Look a position up: a value searched to exactly this depth, or one that the horizon does not affect.
 
     Return whether the value settles the position for the window, the value, whether it depends on the horizon
     (0 or 1), and the hole of the best known turn or -1.
@@ -258,8 +236,7 @@ def _back_up_to_root(frames, root_values, row, value, is_open, wants_all):
 def _search_depth(rules, network, wants_all, memory, budget):
     """Search the root in frame 0 to its depth, or resume that search.
 
-    The current line lies in frames instead of on a call stack, so the search can stop anywhere. Return
-    whether the root is done, and the remaining budget of turns.
+    Return whether the root is done, and the remaining budget of turns.
     """
     frames, keys, children, progress = memory.frames, memory.keys, memory.children, memory.progress
     width = len(memory.root_values)

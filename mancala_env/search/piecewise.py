@@ -19,15 +19,13 @@ ACTIVE = 0
 
 
 class PiecewiseSearch:
-    """Searches of many games on threads, each game within the same limit.
-
-    Each thread needs a memory of its own. Memories are kept for the next call.
-    """
+    """Searches of many games on threads, each game within the same limit."""
 
     def __init__(self, new_memory: Callable[[], Any], largest_piece: int) -> None:
         """Prepare searches in pieces of at most `largest_piece` turns or simulations.
 
-        `new_memory` allocates the memory of one thread. Its `progress` has the column ACTIVE.
+        `new_memory` allocates the memory of one thread, which is kept for later calls. Its `progress` has the
+        column ACTIVE.
         """
         self._new_memory, self._largest_piece = new_memory, largest_piece
         self._idle_memories: list[Any] = []

@@ -4,7 +4,6 @@ Symbols: B games, H holes, K numbers.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -43,26 +42,13 @@ def gumbel_draws(rng_states: np.ndarray, count: int) -> np.ndarray:
     return -np.log(-np.log(uniform_draws(rng_states, count)))
 
 
-class RootNoise(NamedTuple):
-    """Dirichlet noise for the priors at the roots.
+def noise_draws(rng_states: np.ndarray, num_legal: np.ndarray, alpha: float | None, count: int) -> np.ndarray:
+    """Return gamma numbers, float64 `[B, K]`; those of a row over their sum are a Dirichlet draw.
 
-    Attributes:
-        rng_states: uint64 `[B]`, seed of each game.
-        share: Share of the noise in the priors, 0 to 1.
-        alpha: Concentration; None: CONCENTRATION divided by the number of legal actions.
+    `num_legal` are integers `[B]`. `alpha` is the concentration; None: CONCENTRATION divided by `num_legal`.
     """
-
-    rng_states: np.ndarray
-    share: float
-    alpha: float | None
-
-    def draws(self, num_legal: np.ndarray, count: int) -> np.ndarray:
-        """Return gamma numbers, float64 `[B, K]`; those of a row over their sum are a Dirichlet draw.
-
-        `num_legal` are integers `[B]`.
-        """
-        equal = CONCENTRATION / np.maximum(num_legal, 1)
-        return gamma_draws(self.rng_states, np.full_like(equal, self.alpha) if self.alpha else equal, count)
+    equal = CONCENTRATION / np.maximum(num_legal, 1)
+    return gamma_draws(rng_states, np.full_like(equal, alpha) if alpha else equal, count)
 
 
 def gamma_draws(rng_states: np.ndarray, shape: np.ndarray, count: int) -> np.ndarray:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from time import perf_counter
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from mancala_env.engine.state import NUM_COLUMNS, Rules, encode
 from mancala_env.rulesets import Ruleset
 from mancala_env.search import tree_search
 from mancala_env.search.limit import Limit
-from mancala_env.search.root_noise import RootNoise, gumbel_draws, uniform_draws
+from mancala_env.search.root_noise import gumbel_draws, noise_draws, uniform_draws
 from mancala_env.search.tree_search import MAX_IN_FLIGHT, GumbelRoots, PendingSimulations, SearchTrees
 from mancala_env.search.uct import COUNT, HIGH, LOW, NODE_COLUMNS
 
@@ -31,20 +31,17 @@ _RATE_WITH_VALUE_NETWORK, _RATE_WITH_FUNCTION = 2_000_000, 100_000
 # Most actions that a Gumbel search considers at a root.
 _MAX_CONSIDERED = 16
 
-Evaluate: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Maps running games, uint64 `[N, NUM_COLUMNS]`, to logits float32 `[N, A]`, ignored for illegal actions, and
-values float32 `[N]`, -1 to 1, for the players to move."""
-
 
 class Guide(NamedTuple):
     """Evaluator of positions: a packed value network or, if that is None, a function.
 
-    `margin_share` is the weight of the margin in the values, 0 (outcomes) to 1 (margins).
+    The function maps running games, uint64 `[N, NUM_COLUMNS]`, to logits float32 `[N, A]`, ignored for
+    illegal actions, and values float32 `[N]`, -1 to 1, for the players to move.
     """
 
     network: np.ndarray | None
-    evaluate: Evaluate | None
-    margin_share: float
+    evaluate: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None
+    margin_share: float  # weight of the margin in the values, 0 (outcomes) to 1 (margins)
 
 
 class RootOptions(NamedTuple):
@@ -98,14 +95,13 @@ def search_games(
     rules = encode(ruleset)
     for part in slices(size, ruleset.row_width, limit, guide):
         seeds, gumbel = rng_states[part], None
-        noise = RootNoise(seeds, root.noise, root.alpha) if root.noise > 0 else None
         if root.gumbel:
             draws = temperature[part, None] * gumbel_draws(seeds, ruleset.num_holes)
             gumbel = GumbelRoots(draws, schedule(ruleset.num_holes, limit.max_simulations))
         actions, policy, values, simulations = (array[part] for array in results)
-        trees = grow_trees(rules, games[part], limit, guide, simulations, noise, gumbel)
-        tree_search.choose_actions(rules, games[part], trees, seeds, actions)
-        tree_search.write_results(rules, games[part], trees, guide.margin_share, policy, values)
+        trees = grow_trees(rules, games[part], limit, guide, simulations, root, seeds, gumbel)
+        results_of_part = guide.margin_share, seeds, actions, policy, values
+        tree_search.write_results(rules, games[part], trees, *results_of_part)
         if gumbel is not None:
             policy[:] = 0.0
             tree_search.write_gumbel_results(rules, games[part], trees, gumbel, actions, policy)
@@ -180,13 +176,14 @@ def grow_trees(
     limit: Limit,
     guide: Guide,
     done: np.ndarray,
-    noise: RootNoise | None = None,
+    root: RootOptions,
+    rng_states: np.ndarray,
     gumbel: GumbelRoots | None = None,
 ) -> SearchTrees:
     """Search games side by side, each within a limit, and return their trees.
 
     `games` are running games, uint64 `[B, NUM_COLUMNS]`. The number of simulations of each game is written to
-    `done`, int64 `[B]` of zeros.
+    `done`, int64 `[B]` of zeros. The noise at the roots is drawn from seeds, uint64 `[B]`.
     """
     num_games, num_turns = len(games), 2 * rules.width
     simulations = num_games * MAX_IN_FLIGHT
@@ -203,7 +200,7 @@ def grow_trees(
     tree_search.write_roots(rules, games, trees)
     at_once = MAX_IN_FLIGHT if guide.network is None else tree_search.PIECE
     used, rows, spent = num_games, np.arange(num_games), np.zeros(num_games)
-    share, most = guide.margin_share, limit.max_simulations
+    share, most, wants_noise = guide.margin_share, limit.max_simulations, root.noise > 0
     while len(rows):
         started = perf_counter()
         trees = _with_room(trees, used + len(rows) * at_once * num_turns)
@@ -213,10 +210,10 @@ def grow_trees(
             assert guide.evaluate is not None
             logits, values = guide.evaluate(pending.leaves[:waits])
             used = tree_search.expand_and_back_up(rules, pending, waits, logits, values, share, trees, used)
-            if noise is not None:  # the first simulation of each tree has just expanded its root
-                draws = noise.draws(trees.tree[:num_games, COUNT], num_turns)
-                tree_search.mix_in_noise(games, trees, draws, noise.share)
-                noise = None
+            if wants_noise:  # the first simulation of each tree has just expanded its root
+                draws = noise_draws(rng_states, trees.tree[:num_games, COUNT], root.alpha, num_turns)
+                tree_search.mix_in_noise(games, trees, draws, root.noise)
+                wants_noise = False
         roots = trees.tree[rows]
         is_settled = (roots[:, COUNT] == 1) | (roots[:, LOW] == roots[:, HIGH])
         # Each game is charged its share of the time, so no game profits from others that end early.

@@ -8,19 +8,14 @@ Each simulation has four steps:
 3. *Expand*: add its turns to the tree.
 4. *Back up*: add the value to every node of the walk.
 
-There are no rollouts. As in :mod:`mancala_env.search.uct`, nodes also hold bounds on the final margin, so
-endgames are proven. Positions are evaluated in one of two ways:
+Endgames are proven as in :mod:`mancala_env.search.uct`. Positions are evaluated in one of two ways:
 
-- A value network (:mod:`mancala_env.networks.value`) evaluates every turn of a position in the kernel, at
-  about 700,000 simulations a second. Priors are computed from these values. The policy's priors at the root
-  made the play weaker, because the policy is overconfident.
+- A value network (:mod:`mancala_env.networks.value`) evaluates every turn of a position in the kernel. Priors
+  are computed from these values, because the priors of a policy network made the play weaker.
 - A function of yours, such as a torch network, returns logits and values of many positions at once. So all
   games are searched side by side, and several simulations of a tree run at once. A simulation in flight
   counts as a lost game ("virtual loss"), so the next simulation takes another path. The number of simulations
   in flight depends only on the tree. So the search of a game does not depend on the other games.
-
-Self-play trains on the results of :func:`write_results`: the share of each action, and the value of the
-position. It mixes noise into the priors of the roots, so that every action is explored.
 
 **Gumbel** (Danihelka et al. 2022, "Policy improvement by planning with Gumbel"). At a root, actions may be
 selected by sequential halving instead: all considered actions get equally many simulations, then the better
@@ -28,7 +23,7 @@ half of them, and so on. An action's score is its Gumbel noise plus its logit pl
 of an unvisited action is a mean of the network's value and the visited actions' values. The policy is
 the softmax of logits plus scaled values. Constants are those of mctx.
 
-This module has the kernels. :mod:`mancala_env.search.tree_growth` runs them.
+:mod:`mancala_env.search.tree_growth` runs these kernels.
 
 Symbols: B games, A actions, H holes, N nodes of all trees, S simulations in flight, P turns of the longest
 line.
@@ -86,48 +81,31 @@ _IN_FLIGHT, _PRIOR = 3, 1
 
 
 class SearchTrees(NamedTuple):
-    """Search trees of some games; the root of game b is node b.
+    """Search trees of some games; the root of game b is node b."""
 
-    Attributes:
-        tree: int32 `[N, NODE_COLUMNS]`, as in :mod:`mancala_env.search.uct`; bounds are for South.
-        estimates: float32 `[N, 2]`, expected value of a node for the player who chooses it, and its prior.
-            The value of a pruned node is minus infinity. The value of a root is the function's, for its
-            player to move.
-        sums: float64 `[N]`, sum of the backed-up values, for South.
-    """
-
-    tree: np.ndarray
+    tree: np.ndarray  # int32 `[N, NODE_COLUMNS]`, as in :mod:`mancala_env.search.uct`; bounds are for South
+    # float32 `[N, 2]`, expected value of a node for the player who chooses it, and its prior. The value of a
+    # pruned node is minus infinity. The value of a root is the function's, for its player to move.
     estimates: np.ndarray
-    sums: np.ndarray
+    sums: np.ndarray  # float64 `[N]`, sum of the backed-up values, for South
 
 
 class GumbelRoots(NamedTuple):
-    """What selects the actions of roots by sequential halving.
+    """What selects the actions of roots by sequential halving."""
 
-    Attributes:
-        noise: float64 `[B, H]`, Gumbel noise of each legal action, in order.
-        schedule: int32 `[H + 1, S]`, number of visits of the action to select, for each number of legal
-            actions and each simulation after the first.
-    """
-
-    noise: np.ndarray
+    noise: np.ndarray  # float64 `[B, H]`, Gumbel noise of each legal action, in order
+    # int32 `[H + 1, S]`, number of visits of the action to select, for each number of legal actions and each
+    # simulation after the first
     schedule: np.ndarray
 
 
 class PendingSimulations(NamedTuple):
-    """Simulations that wait for the evaluation of their last positions.
+    """Simulations that wait for the evaluation of their last positions."""
 
-    Attributes:
-        leaves: uint64 `[S, NUM_COLUMNS]`, positions to evaluate.
-        nodes: int64 `[S]`, nodes of these positions.
-        paths: int32 `[S, P, 2]`, nodes from the root, and the player to move at each.
-        lengths: int64 `[S]`, lengths of the paths.
-    """
-
-    leaves: np.ndarray
-    nodes: np.ndarray
-    paths: np.ndarray
-    lengths: np.ndarray
+    leaves: np.ndarray  # uint64 `[S, NUM_COLUMNS]`, positions to evaluate
+    nodes: np.ndarray  # int64 `[S]`, nodes of these positions
+    paths: np.ndarray  # int32 `[S, P, 2]`, nodes from the root, and the player to move at each
+    lengths: np.ndarray  # int64 `[S]`, lengths of the paths
 
 
 @kernel
@@ -369,8 +347,8 @@ def expand_and_back_up(rules, pending, waiting, logits, values, margin_share, tr
 def _write_priors(rules, player, logits, row, trees, node):
     """Write the priors of a node's children from a row of logits.
 
-    A network of single rounds does not know actions in territory that has changed hands. Such an action gets
-    the lowest prior of the known ones. Where no action is known, all priors are equal.
+    An action in territory that has changed hands, unknown to a network of single rounds, gets the lowest
+    known prior. If no action is known, all priors are equal.
     """
     tree, estimates, _ = trees
     first, count, known = np.int64(tree[node, FIRST]), np.int64(tree[node, COUNT]), logits.shape[1]
@@ -386,15 +364,6 @@ def _write_priors(rules, player, logits, row, trees, node):
         action = action_of(rules, player, np.int64(tree[child, HOLE]))
         estimates[child, _PRIOR] = logits[row, action] if action < known else least
     _normalise_priors(estimates, first, first + count, most, 1.0)
-
-
-@kernel
-def choose_actions(rules, games, trees, rng_states, actions):
-    """Write the action to play in each game to `actions`, int64 `[B]`."""
-    for b in range(len(games)):
-        player = np.int64(load(games, b).player)
-        child = choose(trees.tree, trees.estimates, b, player, rng_states[b])
-        actions[b] = action_of(rules, player, np.int64(trees.tree[child, HOLE]))
 
 
 @kernel
@@ -414,15 +383,17 @@ def mix_in_noise(games, trees, draws, share):
 
 
 @kernel
-def write_results(rules, games, trees, margin_share, policy, values):
-    """Write the shares of the visits, pruned actions excluded, and the values for the players to move.
+def write_results(rules, games, trees, margin_share, rng_states, actions, policy, values):
+    """Write the actions to play, the shares of the visits, and the values for the players to move.
 
-    `policy`, float32 `[B, A]`, must contain zeros. `values` are float32 `[B]`.
+    The other arrays are those of a PuctResults; `policy` must contain zeros. Pruned actions get no share.
     """
     tree, estimates, sums = trees
     for b in range(len(games)):
         game = load(games, b)
         player = np.int64(game.player)
+        child = choose(tree, estimates, b, player, rng_states[b])
+        actions[b] = action_of(rules, player, np.int64(tree[child, HOLE]))
         first, count = np.int64(tree[b, FIRST]), np.int64(tree[b, COUNT])
         tried, left = 0.0, 0.0
         for child in range(first, first + count):
@@ -442,7 +413,7 @@ def write_results(rules, games, trees, margin_share, policy, values):
 def write_gumbel_results(rules, games, trees, gumbel, actions, policy):
     """Write the improved policy, and the best of the most visited actions if no win or value is proven.
 
-    `actions` are those of :func:`choose_actions`. `policy`, float32 `[B, A]`, must contain zeros.
+    `actions` are those of :func:`write_results`. `policy`, float32 `[B, A]`, must contain zeros.
     """
     tree = trees.tree
     for b in range(len(games)):

@@ -11,9 +11,9 @@ Nodes also hold bounds on the final margin. Captured seeds are safe, and a finis
 Bounds are backed up as in minimax (Winands et al. 2008, MCTS-Solver; Cazenave and Saffidine 2010,
 score-bounded search). So endgames are proven, not estimated. A turn that can no longer be best is pruned.
 
-The agent ``match+mcts`` (:mod:`mancala_env.agents.match`) uses the same search with match values instead of
-margins. It gives the kernels a table: the value of the match for each final count of the round. Results and
-bounds are then match values. A match value can fall as the count grows, so bounds are read from the table.
+:mod:`mancala_env.agents.match` gives the kernels a table: the value of the match for each final count of the
+round. Results and bounds are then match values. These can fall as the count grows, so bounds are read from
+the table.
 
 Symbols: B games, N nodes of the tree, P turns of its longest line, T seeds in all.
 """
@@ -68,22 +68,15 @@ PROGRESS_COLUMNS = 2
 
 
 class UctMemory(NamedTuple):
-    """Memory of one thread.
+    """Memory of one thread."""
 
-    Attributes:
-        tree: int32 `[N, NODE_COLUMNS]`; the root is node 0, and the children of a node are adjacent.
-        estimates: float32 `[N, 2]`, expected value of a node for the player who chooses it, and its
-            uncertainty. The value is infinite before the first visit, and minus infinite once pruned.
-        path: int32 `[P, 2]`, nodes of the current walk, and the player to move at each.
-        rng_state: uint64 `[1]`, state of the random number generator.
-        progress: int64 `[PROGRESS_COLUMNS]`, state of the search between two pieces.
-    """
-
-    tree: np.ndarray
+    tree: np.ndarray  # int32 `[N, NODE_COLUMNS]`; the root is node 0, and the children of a node are adjacent
+    # float32 `[N, 2]`, expected value of a node for the player who chooses it, and its uncertainty. The value
+    # is infinite before the first visit, and minus infinite once pruned.
     estimates: np.ndarray
-    path: np.ndarray
-    rng_state: np.ndarray
-    progress: np.ndarray
+    path: np.ndarray  # int32 `[P, 2]`, nodes of the current walk, and the player to move at each
+    rng_state: np.ndarray  # uint64 `[1]`, state of the random number generator
+    progress: np.ndarray  # int64 `[PROGRESS_COLUMNS]`, state of the search between two pieces
 
 
 @kernel

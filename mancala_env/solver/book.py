@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from mancala_env._util.archives import ArrayFormat, InvalidArchive, read_arrays
-from mancala_env._util.package_data import bundled_file_of, rulesets_with
+from mancala_env._util.package_data import bundled_file_of
 from mancala_env.engine.holdout import children
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, TERRITORY_COLUMN, encode, load
@@ -83,15 +83,10 @@ def checksum_of(keys: np.ndarray) -> int:
 
 
 @kernel
-def certain_part_of(games):
+def certain_part(games):
     """Return the certain part of the value of row 0: the lead in owned holes."""
     game = load(games, 0)
     return owned_margin(game, game.player)
-
-
-def certain_part(position: Position) -> int:
-    """Return the certain part of a position's value: the lead in owned holes."""
-    return int(certain_part_of(position.games))
 
 
 class Book:
@@ -139,7 +134,7 @@ class Book:
         for before, action in visited:
             key = int(keys_of(self.ruleset, before.games)[0])
             won = [position.counts[player] - before.stores[player] for player in (SOUTH, NORTH)]
-            self._rests[key] = won[before.player] - won[1 - before.player] - certain_part(before)
+            self._rests[key] = won[before.player] - won[1 - before.player] - certain_part(before.games)
             self._line[key] = action
 
     @classmethod
@@ -162,9 +157,6 @@ class Book:
             raise InvalidBook(f"{file} holds the value {wrong[0]}; the game has only {most} seeds")
         return cls(ruleset, turns, rests, int(data["checksum"]), data["line"].tolist())
 
-    def __len__(self) -> int:
-        return len(self._rests)
-
     def rest(self, games: np.ndarray) -> int | None:
         """Return the rest of the running game in row 0, or None if the book does not know it."""
         return self._look_up(self._rests, games)
@@ -174,15 +166,9 @@ class Book:
         return self._look_up(self._line, games)
 
     def _look_up(self, by_key: dict[int, int], games: np.ndarray) -> int | None:
-        width = self.ruleset.row_width
-        if int(games[0, TERRITORY_COLUMN]) != (1 << width) - 1:  # a later round with other territories
-            return None
-        return by_key.get(int(keys_of(self.ruleset, games[:1])[0]))
-
-
-def rulesets_with_book() -> tuple[str, ...]:
-    """Return the names of the rulesets that have an opening book."""
-    return rulesets_with("book")
+        if int(games[0, TERRITORY_COLUMN]) != (1 << self.ruleset.row_width) - 1:
+            return None  # a later round with other territories
+        return by_key.get(int(keys_of(self.ruleset, games)[0]))
 
 
 @lru_cache

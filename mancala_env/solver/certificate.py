@@ -12,7 +12,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -187,7 +187,7 @@ def verify(
 
 
 class Walk:
-    """The walk through the proof of one claim, to which letters can be added as numbers from 0."""
+    """The walk through the proof of one claim, to which turns can be added."""
 
     def __init__(self, position: Position, claim: Claim, memory_mb: float, num_undo: int = 0) -> None:
         ruleset = self.ruleset = position.ruleset
@@ -200,13 +200,11 @@ class Walk:
         self.num_turns = 0
         walks.start(self.claim, self.line, position.games)
 
-    def add(self, turns: np.ndarray) -> None:
-        """Add turns to the end, uint8."""
+    def add(self, turns: Sequence[int] | np.ndarray) -> None:
+        """Add turns to the end, 0 for the first legal turn."""
         size = self.num_turns + len(turns)
         if size > len(self.turns):
-            larger = np.zeros(max(size, 2 * len(self.turns)), np.uint8)
-            larger[: self.num_turns] = self.turns[: self.num_turns]
-            self.turns = larger
+            self.turns.resize(max(size, 2 * len(self.turns)), refcheck=False)
         self.turns[self.num_turns : size] = turns
         self.num_turns = size
 
@@ -253,11 +251,10 @@ class Walk:
 
     def where(self) -> str:
         """Describe the place where the walk stands."""
-        stride, sown = 1 + self.ruleset.num_holes, []
-        for ply in range(self.register(walks.PLY)):
-            row = self.line.nums[ply * stride, walks.AT]
-            sown.append(str(int(self.line.nums[row, walks.HOLE])))
-        after = f"after holes {' '.join(sown)}" if sown else "at the first position"
+        nums, num_plies = self.line.nums, self.register(walks.PLY)
+        rows = nums[:: 1 + self.ruleset.num_holes, walks.AT][:num_plies]
+        sown = " ".join(map(str, nums[rows, walks.HOLE]))
+        after = f"after holes {sown}" if sown else "at the first position"
         return f"letter {self.register(walks.BYTES_READ)}, {after}"
 
 

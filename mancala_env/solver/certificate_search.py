@@ -54,13 +54,10 @@ class ProofPlan:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        for name, least, most in (
-            ("leaf", 0, 255),
-            ("cap", 0, 255),
-            ("seeds", 1, None),
-            ("trial", 0, 1 << 26),
-        ):
-            whole(name, getattr(self, name), least, most)
+        whole("leaf", self.leaf, 0, 255)
+        whole("cap", self.cap, 0, 255)
+        whole("seeds", self.seeds, 1)
+        whole("trial", self.trial, 0, 1 << 26)
 
 
 class ProofProgress(NamedTuple):
@@ -147,22 +144,16 @@ class _Maker:
         # Letters by "player leaf seed": finished attempts (None: longer than others), and the current one.
         self.letters: dict[str, str | None] = {}
         self.unfinished: dict[str, str] = {}
-        self.settings = {**asdict(plan), "position": [*position_lines(position)]}
-        self.settings["rules"] = position.ruleset.options_hash
+        rules = position.ruleset.options_hash
+        self.settings = {**asdict(plan), "position": position_lines(position), "rules": rules}
         self._load()
 
     def make(self) -> Proof:
         """Return the proof, not yet verified."""
-        value = self.solver.value(self.position)
-        player, total = self.position.player, num_seeds(self.position)
-        lead = value + self.position.stores[player] - self.position.stores[1 - player]
-        return Proof(
-            self.position,
-            tuple(
-                self._claim(side, (total + (lead if side == player else -lead)) // 2)
-                for side in (SOUTH, NORTH)
-            ),
-        )
+        player, stores, total = self.position.player, self.position.stores, num_seeds(self.position)
+        lead = self.solver.value(self.position) + stores[player] - stores[1 - player]
+        south = (total + (lead if player == SOUTH else -lead)) // 2
+        return Proof(self.position, (self._claim(SOUTH, south), self._claim(NORTH, total - south)))
 
     def _claim(self, player: int, count: int) -> Claim:
         """Return a claim with the shortest of some proofs, with a smaller leaf if searches take too long."""

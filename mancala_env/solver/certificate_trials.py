@@ -23,7 +23,7 @@ from mancala_env.solver import certificate_walk as walks
 from mancala_env.solver.certificate import DEFAULT_MEMORY_MB, Claim, Walk
 from mancala_env.solver.exact import Solver
 from mancala_env.solver.proofs import keys_of, look_up, scope_of
-from mancala_env.solver.prover import NO_LIMIT, OutOfTime
+from mancala_env.solver.prover import NO_LIMIT
 
 # Columns of what is known about a turn.
 _RESULT, _BETA, _IS_PROVERS, _SCORE = range(4)
@@ -122,14 +122,10 @@ class Attempt:
     """
 
     def __init__(self, position: Position, claim: Claim, solver: Solver, trial: int, seed: int) -> None:
-        """Begin at a position.
+        """Begin at a position; the letters of the claim are not used.
 
-        Args:
-            position: The position.
-            claim: The claim; its letters are not used.
-            solver: Answers questions about turns.
-            trial: Most proved positions of a trial; 0: no trials.
-            seed: Seed of the noise in the order of turns; 0: no noise.
+        `trial` is the most proved positions of a trial; 0: no trials. `seed` is the seed of the noise in the
+        order of turns; 0: no noise.
         """
         self.walk = Walk(position, claim, DEFAULT_MEMORY_MB, _UNDO_SPARE)
         self._solver = solver
@@ -151,30 +147,28 @@ class Attempt:
             InvalidArgument: The accounts of the claim do not prove it.
             LeafTooLarge: The searches of small positions take too long.
         """
-        status = self.advance(is_greedy=not self._limits)
+        status = self.advance()
         if status == walks.DONE:
             return True
         if status == walks.NEEDS_BYTE:
             turns = self._choose()
-            self.walk.add(np.array(turns, np.uint8))
+            self.walk.add(turns)
             status = walks.PAUSED if turns else walks.REFUTED
         if status == walks.REFUTED:
             raise InvalidArgument(f"cap={self.walk.claim.cap} is too small for a proof; {self.walk.where()}")
         return False
 
-    def advance(self, is_greedy: bool = False) -> int:
-        """Walk towards the next letter, of greedy choices or to be chosen, and return the status."""
-        registers = self._registers
-        registers[walks.UNDONE] = registers[walks.LAST_PLY] = 0
-        registers[walks.MOST_UNDONE] = len(self.walk.line.undo_slots) - _UNDO_SPARE // 2
-        return self._resume(is_greedy)
+    def advance(self) -> int:
+        """Walk towards the next letter, or without trials by greedy choices, and return the status."""
+        self._registers[walks.UNDONE] = self._registers[walks.LAST_PLY] = 0
+        self._registers[walks.MOST_UNDONE] = len(self.walk.line.undo) - _UNDO_SPARE // 2
+        return self._resume(is_greedy=not self._limits)
 
     def _resume(self, is_greedy: bool) -> int:
         """Walk on, with or without greedy choices, and return the status."""
-        most = _MOST_SEARCHED + _SEARCHED_EACH * self.walk.register(walks.USED)
-        if self.walk.register(walks.SEARCHED) > most:
-            raise LeafTooLarge(f"leaf={self.walk.claim.leaf} is too large: searches take too long")
         walk = self.walk
+        if walk.register(walks.SEARCHED) > _MOST_SEARCHED + _SEARCHED_EACH * walk.register(walks.USED):
+            raise LeafTooLarge(f"leaf={walk.claim.leaf} is too large: searches take too long")
         if not is_greedy:
             return walk.resume()
         arrays = walk.rules, walk.claim, walk.line, walk.table, walk.turns
@@ -203,10 +197,9 @@ class Attempt:
         self._registers[walks.UNDONE] = 0
         while self.walk.has_little_room(positions):
             self.walk.enlarge()
-        line, num_undo = self.walk.line, positions + _UNDO_SPARE
-        if len(line.undo_slots) < num_undo:
-            slots, words = np.zeros(num_undo, np.int64), np.zeros(num_undo, np.uint64)
-            self.walk.line = line._replace(undo_slots=slots, undo_words=words)
+        num_undo = positions + _UNDO_SPARE
+        if len(self.walk.line.undo) < num_undo:
+            self.walk.line = self.walk.line._replace(undo=np.zeros((num_undo, 2), np.uint64))
 
     def _try(self, turn: int, limit: int) -> tuple[int, list[int]]:
         """Return the positions of a trial, and its turns, or none if it is not finished."""
@@ -217,14 +210,12 @@ class Attempt:
         registers[walks.MOST_UNDONE] = registers[walks.UNDONE] + limit
         self._last_node = self._solver.nodes + _TRIAL_NODES
         try:
-            next_turn: int | None = turn
-            status = walks.NEEDS_BYTE
-            while next_turn is not None and status in (walks.NEEDS_BYTE, walks.PAUSED):
+            walk.add([turn])
+            while (status := self._resume(is_greedy=True)) in (walks.NEEDS_BYTE, walks.PAUSED):
                 if status == walks.NEEDS_BYTE:
-                    walk.add(np.array([next_turn], np.uint8))
-                status = self._resume(is_greedy=True)
-                if status == walks.NEEDS_BYTE:
-                    next_turn = self._greedy_turn()
+                    if (next_turn := self._greedy_turn()) is None:
+                        break
+                    walk.add([next_turn])
             positions = int(registers[walks.UNDONE] - before[walks.UNDONE])
             found = walk.turns[length : walk.num_turns].tolist() if status == walks.DONE else []
         finally:  # also after Ctrl-C, so that the letters that are saved are without the trial
@@ -284,12 +275,11 @@ class Attempt:
 
     def _ask(self, turn: int, answer: list[int], most_nodes: int) -> int:
         """Ask the solver whether a turn suffices; return 1, -1, or 0 if that takes more nodes."""
-        games = self.walk.line.games[self._first() + 1 + turn][None]
-        try:
-            bound = self._solver.prove_within(games, answer[_BETA], most_nodes)
-        except OutOfTime:
+        games, beta = self.walk.line.games[self._first() + 1 + turn][None], answer[_BETA]
+        bound = self._solver.within(most_nodes, lambda: self._solver.prove(games, beta))
+        if bound is None:
             return 0
-        return 1 if (bound >= answer[_BETA]) == bool(answer[_IS_PROVERS]) else -1
+        return 1 if (bound >= beta) == bool(answer[_IS_PROVERS]) else -1
 
     def _first(self) -> int:
         """Return the row of the current position."""

@@ -1,13 +1,8 @@
 """The walk through a proof of a round's value, in kernels; :mod:`mancala_env.solver.certificate` runs it.
 
-A proof shows that one player, the *prover*, gets at least `need` seeds, whatever the opponent does. The walk
-is depth-first. At a position of the opponent it follows every turn. At a position of the prover it follows
-one turn: a turn that is known to suffice, else the only turn, else the turn that the next byte of the stream
-names. ``docs/reference/proofs.md`` defines the walk, and says why it proves the claim.
-
-The walk plays in *accounts* that never favour the prover. In them the prover's store is everything that the
-prover got, seeds in owned holes included. The opponent's store is empty. Owned holes contain a level, at most
-`cap`, instead of their seeds.
+``docs/reference/proofs.md`` defines the walk and its accounts, and says why it proves the claim. In the
+accounts the prover's store is everything that the prover got, seeds in owned holes included. The opponent's
+store is empty. Owned holes contain a level, at most `cap`, instead of their seeds.
 
 A *result* is 1 (the prover gets `need` seeds), -1 (the prover does not), or 0 (unknown). Two tables keep
 results. Both have whole positions as keys: board with levels, owned holes, player to move and stall
@@ -70,42 +65,24 @@ _MOST_LOAD_TENTHS = 7
 
 
 class Claim(NamedTuple):
-    """What a proof shows, all int64.
+    """What a proof shows, all int64."""
 
-    Attributes:
-        prover: The player whom the proof is for.
-        need: They get at least this number of seeds.
-        cap: Largest level of an owned hole; `total` or more: levels are the seeds.
-        leaf: Most free seeds of a position that is searched instead of proved.
-        total: All seeds.
-    """
-
-    prover: Any
-    need: Any
-    cap: Any
-    leaf: Any
-    total: Any
+    prover: Any  # the player whom the proof is for
+    need: Any  # they get at least this number of seeds
+    cap: Any  # largest level of an owned hole; `total` or more: levels are the seeds
+    leaf: Any  # most free seeds of a position that is searched instead of proved
+    total: Any  # all seeds
 
 
 class Line(NamedTuple):
-    """Arrays of a walk.
+    """Arrays of a walk."""
 
-    Attributes:
-        games: uint64 `[P * (1 + H), NUM_COLUMNS]`, for each frame its position and the positions after its
-            turns.
-        nums: int64 `[P * (1 + H), NUM_NUMS]`, the numbers of these rows.
-        registers: int64 `[NUM_REGISTERS]`, the state of the walk.
-        leaves: uint64 `[2**n, 5]`, results of small positions.
-        undo_slots: int64 `[J]`, slots of the table that :func:`undo` restores; J is 0 if nothing is undone.
-        undo_words: uint64 `[J]`, their words before.
-    """
-
+    # uint64 `[P * (1 + H), NUM_COLUMNS]`, for each frame its position and the positions after its turns
     games: Any
-    nums: Any
-    registers: Any
-    leaves: Any
-    undo_slots: Any
-    undo_words: Any
+    nums: Any  # int64 `[P * (1 + H), NUM_NUMS]`, the numbers of these rows
+    registers: Any  # int64 `[NUM_REGISTERS]`, the state of the walk
+    leaves: Any  # uint64 `[2**n, 5]`, results of small positions
+    undo: Any  # uint64 `[J, 2]`, slots that :func:`undo` restores, and their words; J is 0 without undo
 
 
 def new_line(ruleset: Ruleset, num_leaves: int, num_undo: int = 0) -> Line:
@@ -116,8 +93,7 @@ def new_line(ruleset: Ruleset, num_leaves: int, num_undo: int = 0) -> Line:
         nums=np.zeros((rows, NUM_NUMS), np.int64),
         registers=np.zeros(NUM_REGISTERS, np.int64),
         leaves=new_leaves(num_leaves),
-        undo_slots=np.zeros(num_undo, np.int64),
-        undo_words=np.zeros(num_undo, np.uint64),
+        undo=np.zeros((num_undo, 2), np.uint64),
     )
 
 
@@ -175,7 +151,6 @@ def play_in_accounts(rules, claim, game, hole):
     """Play a turn in the accounts of the prover ("The accounts" in the format's page)."""
     mover, prover = game.player, claim.prover
     after, _, captured, taken = play_turn(rules, game, hole)
-    owned = game.owned_south | game.owned_north
     got = store_of(game, prover)
     if after.end == ENDLESS:
         return after
@@ -186,10 +161,7 @@ def play_in_accounts(rules, claim, game, hole):
         return _with_accounts(claim, after, after.board, got)
     if mover == prover:
         got += seeds_within(after.board, taken)
-    theirs = owned_by(game, 1 - mover)
-    if not owned:
-        return _with_accounts(claim, after, after.board, got)
-    mine = owned_by(game, prover)
+    mine, theirs = owned_by(game, prover), owned_by(game, 1 - mover)
     board = after.board
     if theirs and (captured or not rules.ransoms_empty):
         sown_board, last, before, _ = sow_laps(rules, game, hole)
@@ -307,9 +279,9 @@ def _keep(rules, claim, line, table, game):
     board, word = game.board, _word_of(game)
     slot = _slot_of(table, board.low, board.middle, board.high, word)
     registers = line.registers
-    if len(line.undo_slots):
-        line.undo_slots[registers[UNDONE]] = slot
-        line.undo_words[registers[UNDONE]] = table[slot, 2]
+    if len(line.undo):
+        line.undo[registers[UNDONE], 0] = slot
+        line.undo[registers[UNDONE], 1] = table[slot, 2]
         registers[UNDONE] += 1
     if table[slot, 2] == _U0:
         registers[USED] += 1
@@ -351,13 +323,13 @@ def grow(table, larger):
 
 @kernel
 def undo(line, table, num_kept):
-    """Take back what was kept after the first `num_kept` entries of the undo arrays, last first."""
+    """Take back what was kept after the first `num_kept` entries of the undo array, last first."""
     registers = line.registers
     while registers[UNDONE] > num_kept:
         registers[UNDONE] -= 1
-        at = registers[UNDONE]
-        table[line.undo_slots[at], 2] = line.undo_words[at]
-        if line.undo_words[at] == _U0:
+        slot, word = line.undo[registers[UNDONE]]
+        table[np.int64(slot), 2] = word
+        if word == _U0:
             registers[USED] -= 1
 
 
@@ -411,7 +383,7 @@ def walk(rules, claim, line, table, stream, stream_length, num_steps):
 
     `stream` is uint8 `[S]`, of which the first `stream_length` bytes are there. ``registers[STATUS]`` is the
     reason for the return: DONE when the position of ply ``registers[LAST_PLY]`` is proved, LIMITED when the
-    undo arrays have ``registers[MOST_UNDONE]`` entries.
+    undo array has ``registers[MOST_UNDONE]`` entries.
     """
     registers = line.registers
     ply, stage, result = registers[PLY], registers[STAGE], registers[FOUND]
@@ -437,7 +409,7 @@ def walk(rules, claim, line, table, stream, stream_length, num_steps):
             if registers[USED] >= most_used:
                 status = NEEDS_ROOM
                 break
-            if len(line.undo_slots) and registers[UNDONE] >= registers[MOST_UNDONE]:
+            if len(line.undo) and registers[UNDONE] >= registers[MOST_UNDONE]:
                 status = LIMITED
                 break
             steps += 1

@@ -1,14 +1,13 @@
 """Exact values of rounds, found by proof searches on one or more threads.
 
 A :class:`Solver` keeps the table of a ruleset between positions. :func:`solve` makes a solver for a single
-position. Null-window searches find the values. Each asks whether the uncertain part of a value is at least
-`beta`. :mod:`mancala_env.solver.study` has their order.
+position. Null-window searches find the values, in the order of :mod:`mancala_env.solver.study`.
 """
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self, TypeVar
+from typing import Self
 
 import numpy as np
 
@@ -19,8 +18,8 @@ from mancala_env.engine.validation import check_array
 from mancala_env.games.position import Position, check_position
 from mancala_env.rulesets import RulesetLike, lookup
 from mancala_env.solver import study
-from mancala_env.solver.book import certain_part_of, load_book
-from mancala_env.solver.prover import NO_LIMIT, OutOfTime, Prover, SolverInputError, positive
+from mancala_env.solver.book import certain_part, load_book
+from mancala_env.solver.prover import OutOfTime, Prover, SolverInputError, positive
 from mancala_env.solver.study import LOWER, ROW, SIGN, UPPER, WON
 
 ILLEGAL = -32768
@@ -29,7 +28,6 @@ DEFAULT_MEMORY_MB = 1024
 # Upper estimate of the megabytes of a table that a thread can fill in a second.
 _MB_A_SECOND = 100
 _PROGRESS_SECONDS = 0.2
-_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -204,26 +202,14 @@ class Solver(Prover):
             InvalidArgument: `most_nodes` is not a whole number of at least 0.
             OutOfTime: The solver was cancelled.
         """
-        return self._within(most_nodes, lambda: self.value(position))
+        return self.within(most_nodes, lambda: self.value(position))
 
     def action_values_within(self, position: Position, most_nodes: int) -> dict[int, int] | None:
         """Return the value of every legal action, or None if that takes more than `most_nodes` nodes.
 
         The result is as deterministic as that of :meth:`value_within`, which has the same errors.
         """
-        return self._within(most_nodes, lambda: self.action_values(position))
-
-    def _within(self, most_nodes: int, search: Callable[[], _Found]) -> _Found | None:
-        """Return what a search finds, or None if it takes more than `most_nodes` nodes."""
-        self._last_node = self.nodes + whole("most_nodes", most_nodes, 0)
-        try:
-            return search()
-        except OutOfTime:
-            if self.nodes < self._last_node:
-                raise
-            return None
-        finally:
-            self._last_node = NO_LIMIT
+        return self.within(most_nodes, lambda: self.action_values(position))
 
     def best_actions(self, position: Position) -> tuple[int, ...]:
         """Return the optimal actions of a position; faster than :meth:`action_values`."""
@@ -265,13 +251,12 @@ class Solver(Prover):
 
     def _known(self, games: np.ndarray) -> tuple[int, int, int]:
         """Return the :meth:`known_bounds` of the game in row 0, and a good action or NO_MOVE."""
-        rest = action = None
-        if self.book and games[0, END_COLUMN] == RUNNING and (rest := self.book.rest(games)) is not None:
-            action = self.book.action(games)
         lower, upper, move = study.known(self._rules, games, 0, self._shares, self._table)
-        if rest is not None:
-            lower = upper = int(certain_part_of(games)) + rest
-        return lower, upper, move if action is None else action
+        if self.book and games[0, END_COLUMN] == RUNNING and (rest := self.book.rest(games)) is not None:
+            lower = upper = certain_part(games) + rest
+            if (action := self.book.action(games)) is not None:
+                move = action
+        return lower, upper, move
 
     def narrow(self, position: Position, lower: int, upper: int, guess: int = 0) -> int:
         """Return the value of a position between two bounds that have its parity, from a first guess.
@@ -286,7 +271,7 @@ class Solver(Prover):
 
     def _prove_value(self, games: np.ndarray, beta: int) -> int:
         """Do what :meth:`prove` does, for the value instead of the rest."""
-        sure = int(certain_part_of(games))
+        sure = certain_part(games)
         return sure + self.prove(games, beta - sure)
 
     def _check(self, position: Position) -> None:
@@ -330,9 +315,9 @@ class _PositionStudy:
         """Return the position of a row, uint64 `[1, NUM_COLUMNS]`."""
         return self.arrays.games[row : row + 1]
 
-    def turn_of(self, row: int) -> tuple[int, int]:
-        """Return sign and offset of a row's value, see :mod:`mancala_env.solver.study`."""
-        return int(self.arrays.rows[row, SIGN]), int(self.arrays.rows[row, WON])
+    def value_after(self, row: int, value: int) -> int:
+        """Return the value of a row's position, for its own player, at which the row has a value."""
+        return int(self.arrays.rows[row, SIGN] * (value - self.arrays.rows[row, WON]))
 
     def bounds_of(self, row: int) -> tuple[int, int]:
         return int(self.arrays.rows[row, LOWER]), int(self.arrays.rows[row, UPPER])
@@ -358,9 +343,8 @@ class _PositionStudy:
         """Return whether an action's value is at least `value`."""
         if self.bounds_of(row)[1] < value:
             return False
-        sign, won = self.turn_of(row)
-        beta = sign * (value - won)
-        if sign > 0:
+        beta = self.value_after(row, value)
+        if self.arrays.rows[row, SIGN] > 0:
             return self.solver._prove_value(self.games_of(row), beta) >= beta
         return self.solver._prove_value(self.games_of(row), beta + 2) < beta + 2
 
@@ -371,8 +355,8 @@ class _PositionStudy:
             self.solver.check_limits()
             row = here.best_row(value)
             line.append((int(here.arrays.games[0, PLAYER_COLUMN]), row - 1))
-            sign, won = here.turn_of(row)
-            here, value = _PositionStudy(self.solver, here.games_of(row)), sign * (value - won)
+            value = here.value_after(row, value)
+            here = _PositionStudy(self.solver, here.games_of(row))
 
     def solution(self, line: list[tuple[int, int]], nodes: int, seconds: float) -> Solution:
         (lower, upper), bounds = self.bounds_of(0), self.action_bounds()
@@ -417,9 +401,8 @@ def solve(
     8
     """
     check_position(position)
-    if time_limit is not None:
-        whole("num_threads", num_threads, 1, MOST_THREADS)
-        filled = _MB_A_SECOND * num_threads * positive("time_limit", time_limit)
-        memory_mb = min(positive("memory_mb", memory_mb), max(1.0, filled))
     solver = Solver(position.ruleset, memory_mb=memory_mb, num_threads=num_threads)
+    if time_limit is not None:
+        filled = _MB_A_SECOND * num_threads * positive("time_limit", time_limit)
+        solver._memory_mb = min(solver._memory_mb, max(1.0, filled))
     return solver.solve(position, time_limit=time_limit, progress=progress)

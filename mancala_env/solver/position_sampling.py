@@ -28,8 +28,7 @@ from mancala_env.solver.position_sets import (
 
 Row: TypeAlias = tuple[int, np.ndarray, np.ndarray]
 """Phase, game and action values of a position."""
-# Maximum number of sampled rounds: Gabata 3 has few positions of the first phase, because its first turns are
-# forced.
+# Gabata 3 has few positions of the first phase, because its first turns are forced.
 _MOST_ROUNDS = 1000
 # The set of a ruleset of your own: its size, and its limits in nodes of the solver. Limits in nodes give the
 # same set on every machine.

@@ -131,6 +131,10 @@ class PositionSet:
         return self.action_values.max(axis=1) - values
 
 
+# The file is part of the key, because the user may choose another cache folder.
+_read = lru_cache(PositionSet.of_file)
+
+
 def positions(ruleset: RulesetLike) -> PositionSet:
     """Return the solved positions of a ruleset, with read-only arrays.
 
@@ -156,12 +160,6 @@ def has_positions(ruleset: Ruleset) -> bool:
 
 def _file_of(ruleset: Ruleset) -> Path:
     return bundled_file_of("positions", ruleset) or prepared_file(ruleset, POSITIONS_FILE)
-
-
-# The file is an argument, because the user may choose another cache folder.
-@lru_cache
-def _read(ruleset: Ruleset, file: Path) -> PositionSet:
-    return PositionSet.of_file(ruleset, file)
 
 
 def rulesets_with_positions() -> tuple[str, ...]:

@@ -1,15 +1,14 @@
 """Proof search: is the rest of the round at least `beta` seeds for the player to move?
 
-**Value.** The value of a position is the final count of the player to move minus the opponent's. The search
-works with the *rest* R of the value. R excludes what is already certain: stores and seeds in owned holes. A
-turn gains `gain` seeds for the mover; seeds that change sides count twice. Then the opponent moves, so
+The search works with the *rest* R of a value, which excludes what is already certain: stores and seeds in
+owned holes. A turn gains `gain` seeds for the mover; seeds that change sides count twice. So
 
     R(position) = max over turns of  gain - R(next)      (gain + R(next) where the opponent passes)
 
 At the end of a round R is the free seeds in the player's territory minus those in the opponent's. R has the
-parity of the number F of free seeds. So if R >= beta is false, R <= beta - 2. Every search here is a
-null-window search, which answers one such question. :mod:`mancala_env.solver.exact` runs them in order.
-|R| <= F, or 3F where owned holes can lose seeds by ransom (one free seed then moves two).
+parity of the number F of free seeds. So if R >= beta is false, R <= beta - 2. |R| <= F, or 3F where owned
+holes can lose seeds by ransom (one free seed then moves two). :mod:`mancala_env.solver.study` has the order
+of such searches.
 
 **Steps.** The positions from the root to the current position are the *line*. Each position is a frame in the
 arrays of a :class:`SearchLine`, at index `ply`. On the way down (steps 1 to 4) a position is new. On the way
@@ -88,21 +87,13 @@ _LOOK_NODES = 1024
 
 
 class SearchLine(NamedTuple):
-    """Arrays of the current line of one thread.
+    """Arrays of the current line of one thread."""
 
-    Attributes:
-        words: uint64 `[P, NUM_WORDS]`, boards and keys of the positions, P the longest line.
-        nums: int64 `[P, NUM_NUMS]`, the rest of the frames.
-        turn_words: uint64 `[P * H, NUM_WORDS]`, boards and keys after the kept turns, H holes.
-        turn_nums: int64 `[P * H, NUM_TURN_NUMS]`, the rest of the kept turns.
-        registers: int64 `[NUM_REGISTERS]`, state of the search.
-    """
-
-    words: Any
-    nums: Any
-    turn_words: Any
-    turn_nums: Any
-    registers: Any
+    words: Any  # uint64 `[P, NUM_WORDS]`, boards and keys of the positions, P the longest line
+    nums: Any  # int64 `[P, NUM_NUMS]`, the rest of the frames
+    turn_words: Any  # uint64 `[P * H, NUM_WORDS]`, boards and keys after the kept turns, H holes
+    turn_nums: Any  # int64 `[P * H, NUM_TURN_NUMS]`, the rest of the kept turns
+    registers: Any  # int64 `[NUM_REGISTERS]`, state of the search
 
 
 def new_line(ruleset: Ruleset) -> SearchLine:

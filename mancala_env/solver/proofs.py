@@ -60,33 +60,20 @@ _EXACT_CONTENTS_ONLY = np.uint64(0x5851F42D4C957F2D)
 
 
 class Scope(NamedTuple):
-    """Parts of keys besides the position as seen from the player to move.
+    """Parts of keys besides the position as seen from the player to move."""
 
-    Attributes:
-        south: uint64, mixed into keys of positions with South to move; 0: the seat does not matter.
-        north: uint64, mixed into keys of positions with North to move.
-        shares: 1: a proof serves other positions under its conditions; 0: its key is the whole position.
-    """
-
-    south: Any
-    north: Any
-    shares: Any
+    south: Any  # uint64, mixed into keys of positions with South to move; 0: the seat does not matter
+    north: Any  # uint64, mixed into keys of positions with North to move
+    shares: Any  # 1: a proof serves other positions under its conditions; 0: its key is the whole position
 
 
 class Keys(NamedTuple):
-    """Hashes of a position as seen from the player to move.
+    """Hashes of a position as seen from the player to move."""
 
-    Attributes:
-        key: Everything except the stall counter and the contents of owned holes.
-        exact: The same with the contents.
-        check: Eight more bits of the hash.
-        capped: The same with the contents, up to CAP seeds in each hole.
-    """
-
-    key: Any
-    exact: Any
-    check: Any
-    capped: Any
+    key: Any  # of everything except the stall counter and the contents of owned holes
+    exact: Any  # the same with the contents
+    check: Any  # eight more bits of the hash
+    capped: Any  # the same with the contents, up to CAP seeds in each hole
 
 
 class Conditions(NamedTuple):

@@ -6,11 +6,11 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from mancala_env._util.checks import is_number
+from mancala_env._util.checks import is_number, whole
 from mancala_env.engine.jit.pace import Pace
 from mancala_env.engine.state import encode
 from mancala_env.errors import InvalidArgument
@@ -34,6 +34,7 @@ _BUSY_WORDS = 1 << 13
 _ALONE = np.zeros(1, np.uint64)
 # Placeholder for the table until the first search allocates it.
 _EMPTY_TABLE = new_table(0.001)
+_Found = TypeVar("_Found")
 
 
 class SolverInputError(InvalidArgument):
@@ -118,11 +119,15 @@ class Prover:
                 return self._search_together(games, beta)
         return int(registers[proof_search.ANSWER])
 
-    def prove_within(self, games: np.ndarray, beta: int, most_nodes: int) -> int:
-        """Do what :meth:`prove` does, and raise OutOfTime after a number of nodes."""
-        self._last_node = self.nodes + most_nodes
+    def within(self, most_nodes: int, search: Callable[[], _Found]) -> _Found | None:
+        """Return what a search finds, or None if it takes more than `most_nodes` nodes."""
+        self._last_node = self.nodes + whole("most_nodes", most_nodes, 0)
         try:
-            return self.prove(games, beta)
+            return search()
+        except OutOfTime:
+            if self.nodes < self._last_node:
+                raise
+            return None
         finally:
             self._last_node = NO_LIMIT
 

@@ -33,17 +33,11 @@ _ALL_BOARD = 0xFFFFFF
 
 
 class Study(NamedTuple):
-    """Arrays of a study.
+    """Arrays of a study."""
 
-    Attributes:
-        games: uint64 `[1 + H, NUM_COLUMNS]`, the position and the positions after its turns.
-        rows: int64 `[1 + H, ROW_COLUMNS]`, their bounds.
-        window: int64 `[WINDOW_COLUMNS]`, the current question.
-    """
-
-    games: Any
-    rows: Any
-    window: Any
+    games: Any  # uint64 `[1 + H, NUM_COLUMNS]`, the position and the positions after its turns
+    rows: Any  # int64 `[1 + H, ROW_COLUMNS]`, their bounds
+    window: Any  # int64 `[WINDOW_COLUMNS]`, the current question
 
 
 @kernel

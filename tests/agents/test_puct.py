@@ -9,7 +9,7 @@ from mancala_env import Batch, Position, agents
 from mancala_env.agents.searchers import PuctAgent
 from mancala_env.engine.state import encode
 from mancala_env.search import Limit, tree_growth
-from mancala_env.search.tree_growth import Guide, grow_trees
+from mancala_env.search.tree_growth import Guide, RootOptions, grow_trees
 from mancala_env.search.tree_search import _IN_FLIGHT, _UNVISITED_PENALTY, SearchTrees
 from mancala_env.search.uct import COUNT, FIRST, HOLE, VALUE, VISITS
 
@@ -44,7 +44,8 @@ def searcher(kind: str, ruleset: str, simulations: int) -> PuctAgent:
 def trees_of(agent: PuctAgent, games: np.ndarray) -> tuple[SearchTrees, np.ndarray]:
     """Search games and return the trees and the number of simulations of each."""
     done = np.zeros(len(games), np.int64)
-    return grow_trees(encode(agent.ruleset), games.copy(), agent.limit, agent.guide, done), done
+    rules, seeds = encode(agent.ruleset), np.zeros(len(games), np.uint64)
+    return grow_trees(rules, games.copy(), agent.limit, agent.guide, done, RootOptions(), seeds), done
 
 
 @pytest.mark.parametrize("kind", ["evaluate", "value network"])

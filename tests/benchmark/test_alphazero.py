@@ -16,9 +16,9 @@ from mancala_env.engine.state import PLAYER_COLUMN, SOUTH, encode, unpack
 from mancala_env.evaluation.matches import play_matches
 from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.observations import Observer, games_from
+from mancala_env.search import tree_growth
 from mancala_env.search.network_search import guide_of
-from mancala_env.search.root_noise import RootNoise
-from mancala_env.search.tree_growth import grow_trees
+from mancala_env.search.tree_growth import RootOptions, grow_trees
 from mancala_env.search.tree_search import SearchTrees
 from mancala_env.search.uct import COUNT, FIRST, HIGH, LOW, VISITS
 from mancala_env.solver import Solver
@@ -80,7 +80,8 @@ def test_values_change_sign_with_the_player_and_not_with_the_turn() -> None:
     # both players may still win.
     simulations = np.zeros(len(games), np.int64)
     guide = guide_of(always_south, Observer(GABATA), 0.0, lambda: 1)
-    forest = grow_trees(encode(GABATA), games, search.Limit(simulations=60), guide, simulations)
+    limit, seeds = search.Limit(simulations=60), np.zeros(len(games), np.uint64)
+    forest = grow_trees(encode(GABATA), games, limit, guide, simulations, RootOptions(), seeds)
     is_open = np.array([not sees_an_end(forest, b) for b in range(len(games))])
     roots = forest.tree[: len(games)]
     is_open &= (roots[:, LOW] < 0) & (roots[:, HIGH] > 0)
@@ -148,7 +149,7 @@ def test_noise_leads_the_search_where_the_policy_would_not_go(monkeypatch: pytes
     games = games[[len(Position.from_games(LAYLI, games, b).legal_actions) > 2 for b in range(40)]]
     draws = np.zeros((len(games), LAYLI.num_holes))
     draws[:, 1] = 3.0  # the second legal action of each
-    monkeypatch.setattr(RootNoise, "draws", lambda self, num_legal, count: draws)
+    monkeypatch.setattr(tree_growth, "noise_draws", lambda *_: draws)
     plain = searched(LAYLI, games, 16)
     for share, changes in ((0.0, False), (1.0, True)):
         found = searched(LAYLI, games, 16, noise=share)

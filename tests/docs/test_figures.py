@@ -11,7 +11,6 @@ from mancala_env import Position, rulesets, solver
 from mancala_env._util.package_data import bundled_file, rulesets_with
 from mancala_env.evaluation import fair_openings, stored_ladder
 from mancala_env.evaluation.balanced_openings import balanced_openings
-from mancala_env.solver.book import rulesets_with_book
 from tools.results.regrets import stored_regrets
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,7 +96,7 @@ def test_the_solved_positions_are_counted_by_phase() -> None:
         assert [int(cell) for cell in cells] == counts.tolist(), name
 
 
-@pytest.mark.parametrize("name", rulesets_with_book())
+@pytest.mark.parametrize("name", rulesets_with("book"))
 def test_the_values_of_the_start_are_those_of_the_book(name: str) -> None:
     value, best, every, *_ = rows_by_name("results/solved.md", "What has been solved from the start")[name]
     solution = solver.solve(Position(name))

@@ -13,9 +13,9 @@ import pytest
 from error_checks import raises
 
 from mancala_env import Position, rulesets
+from mancala_env._util.package_data import rulesets_with
 from mancala_env.games.records import options_of
 from mancala_env.solver import ILLEGAL, positions, rulesets_with_positions
-from mancala_env.solver.book import rulesets_with_book
 
 pytest.importorskip("sphinx", reason="pip install --group docs")
 
@@ -209,7 +209,7 @@ def test_the_values_on_a_page_are_those_of_book_and_solved_positions(name: str) 
     assert set(values) <= set(start.legal_actions)
     if values:
         assert max(values.values()) == value
-    if name in rulesets_with_book():
+    if name in rulesets_with("book"):
         assert value is not None
     if name in rulesets_with_positions():
         shipped = positions(ruleset)

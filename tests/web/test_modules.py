@@ -12,16 +12,17 @@ from record_texts import VALID as VALID_RECORDS
 from record_texts import mutants as record_mutants
 
 from mancala_env import InvalidPosition, MancalaError, Position, rulesets
+from mancala_env._util.package_data import rulesets_with
 from mancala_env.errors import printable
 from mancala_env.games import records
 from mancala_env.games.notation import parse_position
-from mancala_env.solver.book import certain_part, load_book, rulesets_with_book
+from mancala_env.solver.book import certain_part, load_book
 
 
 def test_the_books_have_the_same_values() -> None:
     questions, wanted = [], []
     draw = random.Random(3)
-    for name in rulesets_with_book():
+    for name in rulesets_with("book"):
         book = load_book(rulesets.lookup(name))
         assert book is not None
         rows = draw.sample(range(len(book.games)), min(150, len(book.games)))
@@ -38,7 +39,7 @@ def test_the_books_have_the_same_values() -> None:
 
 
 def _value(rest: int | None, position: Position) -> int | None:
-    return None if rest is None else rest + certain_part(position)
+    return None if rest is None else rest + certain_part(position.games)
 
 
 def test_the_books_do_not_know_games_in_which_territory_has_changed_hands() -> None:

@@ -13,7 +13,6 @@ from mancala_env.agents import Spec
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.exploit import exploitability_text, stored_exploitability
 from mancala_env.solver import ILLEGAL, rulesets_with_positions
-from mancala_env.solver.book import rulesets_with_book
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "results"
@@ -154,7 +153,7 @@ def solved_starts() -> dict[str, SolvedStart]:
 
 def _first_values(name: str) -> dict[int, int]:
     start = Position(name)
-    if name in rulesets_with_book():
+    if name in rulesets_with("book"):
         return dict(solver.solve(start).action_values)
     if name in rulesets_with_positions():
         solved = solver.positions(name)
