@@ -22,7 +22,6 @@ _NARROW_HEAD = ("entry", "steps,\nminutes", "mean\nregret", "optimal\nmoves", "E
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's arguments and options."""
     add = parser.add_argument
     entry = "entry: the Python file of a learning algorithm, as in training/benchmark/; its code is run"
     add("entries", nargs="*", default=[], metavar="FILE.py", help=entry)
@@ -44,7 +43,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     with needing("the benchmark", "train"):
         from mancala_env.benchmark.results import RESULTS, Results
         from mancala_env.benchmark.runner import run_plan

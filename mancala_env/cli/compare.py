@@ -17,7 +17,6 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's arguments and options."""
     add = parser.add_argument
     run = 'folder of a run, or a quoted pattern such as "runs/a-seed-*", whose runs form a group'
     add("runs", nargs="+", metavar="RUN", help=run)
@@ -29,7 +28,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     with needing("comparing runs", "train"):
         from mancala_env.benchmark.run_comparison import compare_runs
         from mancala_env.benchmark.run_comparison_report import write_report

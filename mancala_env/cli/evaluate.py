@@ -26,7 +26,6 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's arguments and options."""
     add = parser.add_argument
     add("specs", nargs="+", metavar="SPEC", help="agent, such as greedy, minimax:4, perfect or run/final.zip")
     add("--ruleset", help=f"{RULESET}; by default the checkpoint's, else {DEFAULT_RULESET}")
@@ -68,7 +67,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     num_pairs(options.games)  # before positions are solved and a ladder is rated
     if options.own_games:
         num_pairs(options.own_games, "own_games")

@@ -20,7 +20,6 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's arguments and options."""
     parser.add_argument(
         "file", metavar="FILE", help="file of game records; docs/guides/records.md has the format"
     )
@@ -30,7 +29,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     game = None if options.game is None else whole("--game", options.game, 1)
     turn = None if options.turn is None else whole("--turn", options.turn, 0)
     count, chosen, file = 0, None, printable(options.file)

@@ -23,7 +23,6 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's options."""
     add = parser.add_argument
     add("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for every network interface")
     add("--port", type=int, default=8424, help="port to listen on; 0 for any free port")
@@ -35,7 +34,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     with needing("mancala serve", "serve"):
         import uvicorn
 

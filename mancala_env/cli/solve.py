@@ -22,7 +22,6 @@ _COLUMNS = {
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's arguments and options."""
     add_position(parser)
     add = parser.add_argument
     add("--time_limit", type=float, help="time limit in seconds; bounds of the value are printed after it")
@@ -32,7 +31,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     position = position_given(options)
     known, most = "", 2 * position.ruleset.total_seeds
     try:

@@ -15,7 +15,6 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's options."""
     parser.add_argument("--ruleset", default=DEFAULT_RULESET, help=RULESET)
     parser.add_argument("--seconds", type=float, default=2.0, help="duration of each measurement in seconds")
     add_common(parser)
@@ -23,7 +22,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     rows = measure(options.ruleset, seconds=options.seconds, num_threads=options.num_threads)
     columns = {"name": "What was measured", "value": "Median of the values", "unit": "Unit of the value"}
     shown = [[row.name, f"{row.value:,.0f}", row.unit] for row in rows]

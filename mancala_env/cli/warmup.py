@@ -43,12 +43,10 @@ class Warmed(NamedTuple):
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's options."""
     add_outputs(parser, "json")
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     folder = cache_folder(Path(__file__).resolve())
     if folder is None or not os.access(folder, os.W_OK):
         hint = "set NUMBA_CACHE_DIR to a folder that can"
