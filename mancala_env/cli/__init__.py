@@ -16,7 +16,7 @@ returns the exit status.
 | `warmup` | compile the kernels once |
 | `describe` | what `show` prints about agents, checkpoints and value networks |
 | `options` | options that several commands share |
-| `progress` | progress bars on standard error |
+| `progress` | progress bars on standard error, and the message after Ctrl-C |
 | `tables` | tables, JSON and CSV on standard output |
 """
 

@@ -4,8 +4,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mancala_env._util.command_line import Interrupted, MissingPackage, Parser, needing, say
+from mancala_env._util.command_line import MissingPackage, Parser, needing, say
 from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_outputs
+from mancala_env.cli.progress import resumable
 from mancala_env.cli.tables import print_notes, print_table, put_result
 
 if TYPE_CHECKING:
@@ -58,11 +59,8 @@ def run(options: Any) -> int:
     entries, lacking = _entries(options)
     if entries:
         wanted = _plan(entries, options)
-        try:
+        with resumable("measurements are", folder / RESULTS):
             num_broken = run_plan(wanted, _say)
-        except KeyboardInterrupt:
-            kept = f"measurements are in {folder / RESULTS}; run the same command to resume"
-            raise Interrupted(kept) from None
     elif lacking:
         raise MissingPackage("no entry can run here: " + "; ".join(lacking))
     # Another process may still be measuring; this reads the results so far.

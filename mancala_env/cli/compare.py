@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from mancala_env._util.command_line import Interrupted, Parser, needing
+from mancala_env._util.command_line import Parser, needing
 from mancala_env.cli.options import add_outputs
-from mancala_env.cli.progress import stages
+from mancala_env.cli.progress import resumable, stages
 from mancala_env.cli.tables import print_notes, print_table, prints_tables, put_result
 
 if TYPE_CHECKING:
@@ -33,12 +33,9 @@ def run(options: Any) -> int:
         from mancala_env.benchmark.run_comparison_report import write_report
 
     chosen = {name: getattr(options, name) for name in ("checkpoints", "games", "results")}
-    try:
-        with stages(quiet=not prints_tables(options)) as progress:
-            comparison = compare_runs(options.runs, **chosen, progress=progress)
-    except KeyboardInterrupt:
-        kept = f"finished games are in {options.results}; run the same command to resume"
-        raise Interrupted(kept if options.results else "") from None
+    quiet = not prints_tables(options)
+    with resumable("finished games are", options.results), stages(quiet) as progress:
+        comparison = compare_runs(options.runs, **chosen, progress=progress)
     put_result(comparison, options, lambda: _print(comparison), write_report=write_report)
     return 0
 
