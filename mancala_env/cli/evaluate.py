@@ -94,7 +94,7 @@ def run(options: Any) -> int:
 
                     stack.enter_context(started_ray(options.ray))
                     chosen["play_chunks"] = RayChunks(options.num_threads or 1)
-                evaluate(options.specs, ruleset, **chosen)
+                so_far.append(evaluate(options.specs, ruleset, **chosen))
         except BaseException as error:
             if so_far and (not str(error) or not any(str(error) in note for note in so_far[-1].notes)):
                 so_far[-1].notes.append(f"incomplete: {type(error).__name__} ended the evaluation")
