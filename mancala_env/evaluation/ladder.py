@@ -115,16 +115,7 @@ def stored_ladder(ruleset: RulesetLike) -> Ladder:
 
 
 def prepare_ladder(ruleset: RulesetLike, say: Callable[[str], object] = print) -> Ladder:
-    """Return the ladder of a ruleset; play it first if it is missing, and keep it in the user's cache folder.
-
-    Args:
-        ruleset: What :func:`mancala_env.rulesets.lookup` accepts.
-        say: Called with messages about the progress.
-
-    Raises:
-        InvalidRuleset: The ruleset is invalid.
-        OSError: The file cannot be written.
-    """
+    """Return the ladder of a ruleset; play it first if it is missing. See :func:`prepare`."""
     ruleset = lookup(ruleset)
     try:
         return stored_ladder(ruleset)
