@@ -24,7 +24,7 @@ def run(options: Any) -> int:
     plain = [asdict(ruleset) for ruleset in every]
     columns = {name: f"Attribute {name} of the ruleset" for name in plain[0]}
     table = TableRows(columns, ([*one.values()] for one in plain))
-    put_result(every, options, lambda: _print(every), as_json=plain, table=table)
+    put_result(table, options, lambda: _print(every), as_json=plain)
     return 0
 
 

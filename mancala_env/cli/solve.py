@@ -53,7 +53,7 @@ def run(options: Any) -> int:
         raise Interrupted(known) from None
     plain = _solution_as_dict(position, solution)
     table = TableRows(_COLUMNS, ([*action.values()] for action in plain["actions"]))
-    put_result(solution, options, lambda: _print_solution(position, solution), as_json=plain, table=table)
+    put_result(table, options, lambda: _print_solution(position, solution), as_json=plain)
     return 0
 
 

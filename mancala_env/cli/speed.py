@@ -26,5 +26,5 @@ def run(options: Any) -> int:
     columns = {"name": "What was measured", "value": "Median of the values", "unit": "Unit of the value"}
     shown = [[row.name, f"{row.value:,.0f}", row.unit] for row in rows]
     plain, table = [row._asdict() for row in rows], TableRows(columns, rows)
-    put_result(rows, options, lambda: print_table([*columns], shown), as_json=plain, table=table)
+    put_result(table, options, lambda: print_table([*columns], shown), as_json=plain)
     return 0

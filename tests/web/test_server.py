@@ -490,7 +490,7 @@ def test_who_comes_before_the_server_runs_waits_for_it():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--port", "99999"], "port must be 0 to 65535"),
+        (["--port", "99999"], "port must be a whole number from 0 to 65535"),
         (["--host", "no.such.host.invalid"], "cannot listen on"),
         (["--checkpoints", "nowhere"], "--checkpoints must be an existing folder, not 'nowhere'"),
         (["--checkpoints", ""], "--checkpoints must be an existing folder, not ''"),
