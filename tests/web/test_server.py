@@ -466,7 +466,7 @@ def test_a_hundred_pages_play_and_analyse_at_once(server):
 
 
 def test_the_command_prints_its_address_and_ends_by_ctrl_c(tmp_path):
-    command = [sys.executable, "-m", "mancala_env.cli", "serve", "--port", "0", "--browser", "false"]
+    command = [sys.executable, "-m", "mancala_env", "serve", "--port", "0", "--browser", "false"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
