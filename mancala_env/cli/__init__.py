@@ -3,6 +3,9 @@
 Tables go to standard output, progress and errors to standard error. With `--json` a command prints one JSON
 document and nothing else. :mod:`mancala_env._util.command_line` reports errors.
 
+The module of a command has a `DESCRIPTION`, `add_arguments` for its arguments and options, and `run`, which
+returns the exit status.
+
 | module | content |
 |---|---|
 | `play`, `serve` | play in the terminal; serve the browser page |
@@ -13,7 +16,7 @@ document and nothing else. :mod:`mancala_env._util.command_line` reports errors.
 | `warmup` | compile the kernels once |
 | `describe` | what `show` prints about agents, checkpoints and value networks |
 | `options` | options that several commands share |
-| `progress` | progress bars on standard error |
+| `progress` | progress bars on standard error, and the message after Ctrl-C |
 | `tables` | tables, JSON and CSV on standard output |
 """
 

@@ -4,8 +4,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mancala_env._util.command_line import Interrupted, MissingPackage, Parser, needing, say
+from mancala_env._util.command_line import MissingPackage, Parser, needing, say
 from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_outputs
+from mancala_env.cli.progress import resumable
 from mancala_env.cli.tables import print_notes, print_table, put_result
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ _NARROW_HEAD = ("entry", "steps,\nminutes", "mean\nregret", "optimal\nmoves", "E
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's arguments and options."""
     add = parser.add_argument
     entry = "entry: the Python file of a learning algorithm, as in training/benchmark/; its code is run"
     add("entries", nargs="*", default=[], metavar="FILE.py", help=entry)
@@ -44,7 +44,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     with needing("the benchmark", "train"):
         from mancala_env.benchmark.results import RESULTS, Results
         from mancala_env.benchmark.runner import run_plan
@@ -60,11 +59,8 @@ def run(options: Any) -> int:
     entries, lacking = _entries(options)
     if entries:
         wanted = _plan(entries, options)
-        try:
+        with resumable("measurements are", folder / RESULTS):
             num_broken = run_plan(wanted, _say)
-        except KeyboardInterrupt:
-            kept = f"measurements are in {folder / RESULTS}; run the same command to resume"
-            raise Interrupted(kept) from None
     elif lacking:
         raise MissingPackage("no entry can run here: " + "; ".join(lacking))
     # Another process may still be measuring; this reads the results so far.

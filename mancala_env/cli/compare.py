@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from mancala_env._util.command_line import Interrupted, Parser, needing
+from mancala_env._util.command_line import Parser, needing
 from mancala_env.cli.options import add_outputs
-from mancala_env.cli.progress import stages
+from mancala_env.cli.progress import resumable, stages
 from mancala_env.cli.tables import print_notes, print_table, prints_tables, put_result
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's arguments and options."""
     add = parser.add_argument
     run = 'folder of a run, or a quoted pattern such as "runs/a-seed-*", whose runs form a group'
     add("runs", nargs="+", metavar="RUN", help=run)
@@ -29,18 +28,14 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     with needing("comparing runs", "train"):
         from mancala_env.benchmark.run_comparison import compare_runs
         from mancala_env.benchmark.run_comparison_report import write_report
 
     chosen = {name: getattr(options, name) for name in ("checkpoints", "games", "results")}
-    try:
-        with stages(quiet=not prints_tables(options)) as progress:
-            comparison = compare_runs(options.runs, **chosen, progress=progress)
-    except KeyboardInterrupt:
-        kept = f"finished games are in {options.results}; run the same command to resume"
-        raise Interrupted(kept if options.results else "") from None
+    quiet = not prints_tables(options)
+    with resumable("finished games are", options.results), stages(quiet) as progress:
+        comparison = compare_runs(options.runs, **chosen, progress=progress)
     put_result(comparison, options, lambda: _print(comparison), write_report=write_report)
     return 0
 

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mancala_env._util.command_line import Interrupted, Parser, say, whole_number_or
+from mancala_env._util.command_line import Parser, say, whole_number_or
 from mancala_env.agents import Spec
 from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_common, add_outputs
-from mancala_env.cli.progress import stages
+from mancala_env.cli.progress import resumable, stages
 from mancala_env.cli.tables import print_notes, print_table, prints_tables, put_result
 from mancala_env.evaluation import report
 from mancala_env.evaluation.agent_evaluation import Evaluation, evaluate
@@ -26,7 +26,6 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's arguments and options."""
     add = parser.add_argument
     add("specs", nargs="+", metavar="SPEC", help="agent, such as greedy, minimax:4, perfect or run/final.zip")
     add("--ruleset", help=f"{RULESET}; by default the checkpoint's, else {DEFAULT_RULESET}")
@@ -68,7 +67,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     num_pairs(options.games)  # before positions are solved and a ladder is rated
     if options.own_games:
         num_pairs(options.own_games, "own_games")
@@ -86,33 +84,26 @@ def run(options: Any) -> int:
     names = [field.name for field in fields(EvaluationOptions)]
     chosen: dict[str, Any] = {name: getattr(options, name, None) for name in names}
     so_far: list[Evaluation] = []
-    try:
-        with contextlib.ExitStack() as stack:
-            chosen["progress"] = stack.enter_context(stages(quiet=not prints_tables(options)))
-            chosen["measured"] = so_far.append
-            if options.ray is not None:
-                from mancala_env.evaluation.ray_matches import RayChunks, started_ray
+    with resumable("finished games are", options.results):
+        try:
+            with contextlib.ExitStack() as stack:
+                chosen["progress"] = stack.enter_context(stages(quiet=not prints_tables(options)))
+                chosen["measured"] = so_far.append
+                if options.ray is not None:
+                    from mancala_env.evaluation.ray_matches import RayChunks, started_ray
 
-                stack.enter_context(started_ray(options.ray))
-                chosen["play_chunks"] = RayChunks(options.num_threads or 1)
-            evaluation = evaluate(options.specs, ruleset, **chosen)
-    except BaseException as error:
-        if so_far:  # an exception of an agent must not lose hours of measurements
-            notes = so_far[-1].notes
-            if not str(error) or not any(str(error) in note for note in notes):
-                notes.append(f"incomplete: {type(error).__name__} ended the evaluation")
-            _print_and_write(so_far[-1], options)
-        if not isinstance(error, KeyboardInterrupt):
+                    stack.enter_context(started_ray(options.ray))
+                    chosen["play_chunks"] = RayChunks(options.num_threads or 1)
+                so_far.append(evaluate(options.specs, ruleset, **chosen))
+        except BaseException as error:
+            if so_far and (not str(error) or not any(str(error) in note for note in so_far[-1].notes)):
+                so_far[-1].notes.append(f"incomplete: {type(error).__name__} ended the evaluation")
             raise
-        kept = f"finished games are in {options.results}; run the same command to resume"
-        raise Interrupted(kept if options.results else "") from None
-    _print_and_write(evaluation, options)
+        finally:
+            if so_far:  # an exception of an agent must not lose hours of measurements
+                show = partial(_print_evaluation, so_far[-1])
+                put_result(so_far[-1], options, show, write_report=report.write_report)
     return 0
-
-
-def _print_and_write(evaluation: Evaluation, options: Any) -> None:
-    show, write_report = partial(_print_evaluation, evaluation), report.write_report
-    put_result(evaluation, options, show, write_report=write_report)
 
 
 def ruleset_of(specs: Sequence[Spec]) -> Ruleset | str:

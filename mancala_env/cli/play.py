@@ -22,7 +22,6 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's options."""
     add, player = parser.add_argument, "human, human:NAME, or the spec of an agent"
     add("--ruleset", help=f"{RULESET}; {DEFAULT_RULESET} by default")
     add("--south", default="human", help=f"player of South: {player}")
@@ -45,7 +44,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     for name in ("values_seconds", "seed_seconds"):
         value = getattr(options, name)
         least = "above 0" if name == "values_seconds" else "of at least 0"

@@ -1,10 +1,21 @@
-"""Progress bars on standard error, if it is a terminal."""
+"""Progress bars on standard error, if it is a terminal, and the message after Ctrl-C."""
 
 import contextlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from mancala_env._util.command_line import Interrupted
+
+
+@contextlib.contextmanager
+def resumable(kept: str, place: object) -> Iterator[None]:
+    """After Ctrl-C, report what is `kept` at a place, such as "finished games are"; None reports nothing."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(f"{kept} in {place}; run the same command to resume" if place else "") from None
 
 
 @contextlib.contextmanager

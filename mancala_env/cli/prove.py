@@ -21,7 +21,6 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's arguments and options."""
     add_position(parser)
     add = parser.add_argument
     add("--out", metavar="FILE", help="proof file to write; by default RULESET.proof")
@@ -36,7 +35,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     position = position_given(options)
     plan = ProofPlan(options.leaf, options.cap, options.seeds, options.trial)
     out = Path(f"{position.ruleset.name}.proof" if options.out is None else options.out)

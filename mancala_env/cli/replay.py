@@ -20,7 +20,6 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's arguments and options."""
     parser.add_argument(
         "file", metavar="FILE", help="file of game records; docs/guides/records.md has the format"
     )
@@ -30,10 +29,8 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     game = None if options.game is None else whole("--game", options.game, 1)
-    turn = None if options.turn is None else whole("--turn", options.turn, 0)
-    count, chosen, file = 0, None, printable(options.file)
+    count, chosen, turn, file = 0, None, options.turn, printable(options.file)
     listed: list[dict[str, Any]] = []
     for count, record in enumerate(read_games(options.file), 1):  # all: an error anywhere is reported
         if game in (None, count):
@@ -64,9 +61,7 @@ def run(options: Any) -> int:
 
 def _show_turn(record: GameRecord, number: int, as_json: bool) -> None:
     position, lines = record.start_position, []
-    if number:
-        if number > (num_turns := len(record.turns)):
-            raise InvalidRecord(f"--turn must be 0 to {num_turns}, the last turn of the game, not {number}")
+    if whole("--turn", number, 0, len(record.turns)) > 0:
         step = next(step for step in record.replay() if step.number == number)
         position, lines = step.after, [_turn_line(step)]
     if as_json:

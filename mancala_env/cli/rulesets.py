@@ -13,7 +13,6 @@ DESCRIPTION = "List rulesets with their rule options and sources."
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's arguments and options."""
     parser.add_argument(
         "rulesets", nargs="*", metavar="RULESET", help=f"{RULESET}; by default all of the catalogue"
     )
@@ -21,12 +20,11 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     every = [rulesets.lookup(name) for name in options.rulesets or rulesets.names()]
     plain = [asdict(ruleset) for ruleset in every]
     columns = {name: f"Attribute {name} of the ruleset" for name in plain[0]}
     table = TableRows(columns, ([*one.values()] for one in plain))
-    put_result(every, options, lambda: _print(every), as_json=plain, table=table)
+    put_result(table, options, lambda: _print(every), as_json=plain)
     return 0
 
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from mancala_env._util.checks import whole
 from mancala_env._util.command_line import Parser, needing, true_or_false
 from mancala_env.agents import Spec
 from mancala_env.cli.options import RULESET
@@ -23,7 +24,6 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's options."""
     add = parser.add_argument
     add("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for every network interface")
     add("--port", type=int, default=8424, help="port to listen on; 0 for any free port")
@@ -35,7 +35,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     with needing("mancala serve", "serve"):
         import uvicorn
 
@@ -48,8 +47,7 @@ def run(options: Any) -> int:
     for spec in options.agents:
         named = Spec.parse(spec)
         _ = named.ruleset, named.identity  # raises now if a file of the spec cannot be read
-    if options.memory_mb < 1:
-        raise InvalidArgument(f"--memory_mb must be at least 1, not {options.memory_mb}")
+    whole("--memory_mb", options.memory_mb, 1)
     start = "" if options.ruleset is None else page_address(Position(lookup(options.ruleset)))
     listening = _listening(options.host, options.port)
     port = listening.getsockname()[1]
@@ -79,8 +77,7 @@ def run(options: Any) -> int:
 
 def _listening(host: str, port: int) -> socket.socket:
     """Return a listening socket; an occupied port is an error of one line."""
-    if not 0 <= port <= 65_535:
-        raise InvalidArgument(f"--port must be 0 to 65535, not {port}")
+    whole("--port", port, 0, 65_535)
     try:
         (family, kind, protocol, _, address), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         listening = socket.socket(family, kind, protocol)

@@ -33,7 +33,6 @@ _PICTURES = {
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's arguments and options."""
     add = parser.add_argument
     add(
         "what",
@@ -55,7 +54,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     text = " ".join(options.what)
     if options.csv is not None:
         _show_metrics(text, options)

@@ -22,7 +22,6 @@ _COLUMNS = {
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's arguments and options."""
     add_position(parser)
     add = parser.add_argument
     add("--time_limit", type=float, help="time limit in seconds; bounds of the value are printed after it")
@@ -32,7 +31,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     position = position_given(options)
     known, most = "", 2 * position.ruleset.total_seeds
     try:
@@ -55,7 +53,7 @@ def run(options: Any) -> int:
         raise Interrupted(known) from None
     plain = _solution_as_dict(position, solution)
     table = TableRows(_COLUMNS, ([*action.values()] for action in plain["actions"]))
-    put_result(solution, options, lambda: _print_solution(position, solution), as_json=plain, table=table)
+    put_result(table, options, lambda: _print_solution(position, solution), as_json=plain)
     return 0
 
 

@@ -15,7 +15,6 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's options."""
     parser.add_argument("--ruleset", default=DEFAULT_RULESET, help=RULESET)
     parser.add_argument("--seconds", type=float, default=2.0, help="duration of each measurement in seconds")
     add_common(parser)
@@ -23,10 +22,9 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     rows = measure(options.ruleset, seconds=options.seconds, num_threads=options.num_threads)
     columns = {"name": "What was measured", "value": "Median of the values", "unit": "Unit of the value"}
     shown = [[row.name, f"{row.value:,.0f}", row.unit] for row in rows]
     plain, table = [row._asdict() for row in rows], TableRows(columns, rows)
-    put_result(rows, options, lambda: print_table([*columns], shown), as_json=plain, table=table)
+    put_result(table, options, lambda: print_table([*columns], shown), as_json=plain)
     return 0

@@ -12,7 +12,6 @@ from typing import Any
 
 from mancala_env._util.command_line import check_out
 from mancala_env._util.files import write_whole
-from mancala_env._util.tabular import Tabular
 from mancala_env.errors import InvalidArgument, printable
 from mancala_env.games.position import Turn
 
@@ -51,24 +50,22 @@ def put_result(
     show: Callable[[], Any],
     *,
     as_json: Any = None,
-    table: Tabular | None = None,
     write_report: Callable[[Any, str], Any] | None = None,
 ) -> None:
     """Print the result of a command, and write the files of `--csv` and `--report`.
 
     `show` prints the result as text. `as_json` is plain data for `--json`; None for ``result.as_dict()``.
-    `table` is for `--csv`; None for the result itself. `write_report` writes the result to a report file.
+    `write_report` writes the result to a report file.
     """
-    rows: Tabular = result if table is None else table
     if options.json:
         print_json(result.as_dict() if as_json is None else as_json)
     elif prints_tables(options):
         show()
     if options.csv == "-":
-        rows.write_csv(sys.stdout)
+        result.write_csv(sys.stdout)
     elif options.csv is not None:
         text = io.StringIO()
-        rows.write_csv(text)
+        result.write_csv(text)
         write_whole(options.csv, text.getvalue())
         if prints_tables(options):
             print(f"table: {options.csv}")

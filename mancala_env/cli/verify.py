@@ -19,14 +19,12 @@ _STATUS = {True: 0, False: 1, None: BAD_INPUT}
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's arguments and options."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="proof file, such as proofs/leyla.proof")
     parser.add_argument("--memory_mb", type=int, default=8192, help="most memory for proved positions in MB")
     add_outputs(parser, "json")
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     results = []
     for file in options.files:
         results.append(_result(file, options.memory_mb))

@@ -1,10 +1,10 @@
 """`mancala warmup`: compile the kernels that common programs need, so that none of them waits for it."""
 
-import importlib.util
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,12 +43,10 @@ class Warmed(NamedTuple):
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the command's options."""
     add_outputs(parser, "json")
 
 
 def run(options: Any) -> int:
-    """Run the command and return the exit status."""
     folder = cache_folder(Path(__file__).resolve())
     if folder is None or not os.access(folder, os.W_OK):
         hint = "set NUMBA_CACHE_DIR to a folder that can"
@@ -113,7 +111,7 @@ def _agents() -> None:
     games = Position(DEFAULT_RULESET).games
     specs = ["random", "greedy", "minimax:2", "value+minimax:2", "mcts:4", "value+mcts:4", "match+mcts:4"]
     specs += ["perfect:0.01s", "perfect+traps:0.01s"]
-    if _is_installed("torch"):
+    if find_spec("torch") is not None:
         specs += ["trained", "policy+mcts:4"]
     for spec in specs:
         agents.make(spec, DEFAULT_RULESET, seed=0, num_threads=1).act(np.repeat(games, 2, axis=0))
@@ -141,7 +139,7 @@ def _evaluation() -> None:
 
 
 def _training() -> None:
-    if not _is_installed("sb3_contrib"):
+    if find_spec("sb3_contrib") is None:
         return
     from mancala_env.training.expert_labels import label_positions
     from mancala_env.training.rollout import SelfPlayEnv
@@ -152,10 +150,6 @@ def _training() -> None:
         env.reset()
         env.step(env.action_masks().argmax(axis=1))
     label_positions("value+minimax:2", ruleset, 1, exploration=0.0, num_games=1, seed=0)
-
-
-def _is_installed(package: str) -> bool:
-    return importlib.util.find_spec(package) is not None
 
 
 _PARTS: dict[str, Callable[[], None]] = {

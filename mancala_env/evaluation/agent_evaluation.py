@@ -113,10 +113,10 @@ class Evaluation(Tabular):
             for name, elo, low, high, games, _ in self.ratings._rows():
                 yield name, "elo", unit, None, None, None, elo, low, high, games
         for one in self.matches:
-            start, nothing = (one.first, one.second), (None, None)
-            yield start[0], "win_rate", "share", start[1], *nothing, one.win_rate, *one.interval, one.games
+            rate = (one.win_rate, *one.interval, one.games)
             margin = (one.mean_margin, *one.margin_interval, one.games)
-            yield start[0], "mean_margin", "seeds", start[1], *nothing, *margin
+            yield one.first, "win_rate", "share", one.second, None, None, *rate
+            yield one.first, "mean_margin", "seeds", one.second, None, None, *margin
 
     def _regrets(self) -> Iterator[Sequence[Any]]:
         for regret in self.regrets:

@@ -34,8 +34,3 @@ def balanced_openings(ruleset: Ruleset) -> np.ndarray:
         raise NoBalancedOpenings(f"{file} does not contain balanced openings ({error})") from error
     games.setflags(write=False)
     return games
-
-
-def has_balanced_openings(ruleset: Ruleset) -> bool:
-    """Return whether balanced openings are bundled for exactly this ruleset."""
-    return bundled_file_of("openings", ruleset) is not None

@@ -18,7 +18,7 @@ _PRIOR_ENDS = 0.5
 # Weight of the expected spread, as a number of values.
 _PRIOR_VALUES = 2
 _PRIOR_MISTAKES = 1
-# With one degree of freedom Student's quantile is 12.7 and its exponential useless.
+# With one degree of freedom Student's quantile is 12.7, and every interval would end at its maximum.
 _LEAST_FREEDOM = 4
 
 
@@ -130,15 +130,9 @@ def regret_interval(regrets: np.ndarray, mistake: float, high: float) -> tuple[f
 
     The mean is the share of mistakes times their mean cost. The share has Wilson's interval. The logarithm of
     the cost has Student's interval. MOVER combines the two intervals (Zou and Donner 2008; for values that
-    are often zero: Zou, Taleban and Huo 2009).
-
-    - One mistake of the expected cost is added. So N regrets of zero have an interval, from zero to
-      the expected cost times the upper end of Wilson's interval, about 3.8 / (N + 3.8).
-    - Student's quantile has at least four degrees of freedom. With one degree of freedom, for a single
-      mistake, every interval would end at `high`. With four, the coverage is right
-      (:mod:`tools.interval_coverage`).
-    - Costs that differ from the expected cost widen the interval. So one cheap mistake may give a higher
-      upper end than one expensive mistake.
+    are often zero: Zou, Taleban and Huo 2009). One mistake of the expected cost is added, so regrets of zero
+    have an interval. Costs that differ from the expected cost widen it. So one cheap mistake may give a
+    higher upper end than one expensive mistake.
 
     All arguments are in seeds: `regrets` are at least 0, `mistake` is the expected cost of a mistake, above
     0, and `high` is the largest possible mean.

@@ -8,11 +8,10 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, ClassVar
 
 from mancala_env._util.files import write_whole
-from mancala_env._util.package_data import new_prepared_file, prepared_file
+from mancala_env._util.package_data import DATA, new_prepared_file, prepared_file
 from mancala_env._util.tabular import Tabular
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.exploit import stored_exploitability
@@ -21,7 +20,7 @@ from mancala_env.evaluation.ratings import PairCounts, Ratings, as_pair_counts, 
 from mancala_env.evaluation.round_robin import round_robin
 from mancala_env.rulesets import Ruleset, RulesetLike, lookup
 
-STORED = Path(__file__).resolve().parent.parent / "data" / "ladder.json"
+STORED = DATA / "ladder.json"
 SLOW_ANCHORS = ("perfect", "perfect+traps")
 """Anchors that were rated over fewer games and that new agents do not play, because they are too slow."""
 SCALE_ANCHORS = ("greedy", "minimax:4", "minimax:2", "random", "minimax:6")
@@ -115,16 +114,7 @@ def stored_ladder(ruleset: RulesetLike) -> Ladder:
 
 
 def prepare_ladder(ruleset: RulesetLike, say: Callable[[str], object] = print) -> Ladder:
-    """Return the ladder of a ruleset; play it first if it is missing, and keep it in the user's cache folder.
-
-    Args:
-        ruleset: What :func:`mancala_env.rulesets.lookup` accepts.
-        say: Called with messages about the progress.
-
-    Raises:
-        InvalidRuleset: The ruleset is invalid.
-        OSError: The file cannot be written.
-    """
+    """Return the ladder of a ruleset; play it first if it is missing. See :func:`prepare`."""
     ruleset = lookup(ruleset)
     try:
         return stored_ladder(ruleset)

@@ -241,11 +241,7 @@ def play_matches(
 
 
 def num_pairs(games: int, name: str = "games") -> int:
-    """Return the number of pairs in `games` games; error messages call the argument `name`.
-
-    Raises:
-        InvalidMatch: If `games` is not an even whole number from 2 to MOST_GAMES.
-    """
+    """Return the number of pairs in `games` games, or raise InvalidMatch about the argument `name`."""
     if not is_whole(games) or not 2 <= games <= MOST_GAMES or games % 2:
         raise InvalidMatch(
             f"{name} must be an even whole number from 2 to {MOST_GAMES:,} (each opening is played from both "
@@ -366,25 +362,16 @@ class MatchGames:
         self._keeps_turns = keeps_turns
         self._rules = encode(first.ruleset)
 
-    def rows_to_move(self, agent: int) -> np.ndarray:
-        """Return the rows of running games in which agent 0 (the first) or 1 is to move, int64 `[R]`."""
-        is_south = self.first_is_south == (agent == 0)
-        is_to_move = (self.games[:, PLAYER_COLUMN] == SOUTH) == is_south
-        return np.flatnonzero(~self.is_over & is_to_move)
-
     def play_turn(self) -> None:
         """Let both agents play one turn where they are to move."""
-        for index, agent in enumerate(self.agents):
-            rows = self.rows_to_move(index)
+        for agent, is_south in zip(self.agents, (self.first_is_south, ~self.first_is_south), strict=True):
+            is_to_move = (self.games[:, PLAYER_COLUMN] == SOUTH) == is_south
+            rows = np.flatnonzero(~self.is_over & is_to_move)
             if len(rows):
                 self.play(agent, rows, agent.act(self.games[rows]))
 
     def play(self, agent: Agent, rows: np.ndarray, actions: np.ndarray) -> None:
-        """Play an agent's actions, int64 `[R]`, in `rows`, where it is to move.
-
-        Raises:
-            IllegalMove: If an action is illegal.
-        """
+        """Play an agent's actions, int64 `[R]`, in `rows`, where it is to move, or raise IllegalMove."""
         chosen = np.ascontiguousarray(actions, np.int64)
         if chosen.shape != rows.shape:
             raise IllegalMove(f"{agent.spec} returned actions of shape {chosen.shape}, not {rows.shape}")

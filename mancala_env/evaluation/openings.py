@@ -10,10 +10,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from mancala_env._util.checks import is_whole, whole
+from mancala_env._util.package_data import bundled_file_of
 from mancala_env.engine.holdout import OpeningSet, children, rows_in_set
 from mancala_env.engine.state import NUM_COLUMNS, encode
 from mancala_env.errors import MancalaError
-from mancala_env.evaluation.balanced_openings import balanced_openings, has_balanced_openings
+from mancala_env.evaluation.balanced_openings import balanced_openings
 from mancala_env.evaluation.fair_openings import fair_games
 from mancala_env.games.batch import Batch
 from mancala_env.rulesets import Ruleset, RulesetLike, lookup
@@ -134,7 +135,7 @@ def openings_to_evaluate(
             f"opening_turns={opening_turns!r} cannot be used with {opening_set} openings; omit it, "
             'or use opening_set="evaluation"'
         )
-    if opening_set is None and opening_turns is None and has_balanced_openings(ruleset):
+    if opening_set is None and opening_turns is None and bundled_file_of("openings", ruleset):
         opening_set = "balanced"
     if opening_set in BUNDLED:
         return opening_set, 0

@@ -61,9 +61,10 @@ def plot_ratings(ratings: Ratings, asked: tuple[str, ...] = (), axes: "Axes | No
 
 
 def plot_win_rates(
-    matches: list[MatchResult], order: list[str], asked: tuple[str, ...], axes: "Axes | None" = None
+    matches: list[MatchResult], ratings: Ratings, asked: tuple[str, ...], axes: "Axes | None" = None
 ) -> "Figure":
-    """Plot the win rates of the agents in `asked` (rows) against all agents (columns)."""
+    """Plot the win rates of the agents in `asked` (rows) against all rated agents (columns)."""
+    order = [ratings.names[i] for i in ratings.order()]
     index = {name: i for i, name in enumerate(order)}
     rates = np.full((len(order), len(order)), np.nan)
     for match in matches:

@@ -205,13 +205,9 @@ def _counted(matches: Sequence[Any]) -> list[PairCounts]:
 
 
 def _check_counts(match: PairCounts) -> None:
-    try:
-        counts = np.asarray(match.counts)
-    except ValueError:  # rows of several lengths
-        counts = np.empty(0)
-    are_counts = counts.shape == (5,) and counts.dtype.kind in "iuf" and np.isfinite(counts).all()
-    are_valid = are_counts and (counts >= 0).all() and is_number(match.repeats)
-    if not (are_valid and 1 <= match.repeats < np.inf):
+    counts = several("counts of PairCounts", match.counts, "five numbers", 5)
+    are_valid = all(is_number(number) and 0 <= number < np.inf for number in (*counts, match.repeats))
+    if not are_valid or match.repeats < 1:
         raise InvalidArgument(f"PairCounts need five counts >= 0 and repeats >= 1, not {match!r}")
 
 

@@ -345,26 +345,20 @@ def _own_moves(
     # Against itself both seats of an opening give the same game.
     count = match.games if opponent is agent else pairs
     drawn = openings(ruleset, count, turns, for_openings, opening_set=opening_set)
-    visited, actions = _moves_of(agent, opponent, drawn)
-    moves = [(Position.from_games(ruleset, visited, n), action) for n, action in enumerate(actions.tolist())]
+    games = drawn if opponent is agent else np.concatenate([drawn, drawn])
+    table = MatchGames(agent, opponent, games, keeps_turns=True)
+    table.first_is_south[:count] = True
+    while not table.is_over.all():
+        table.play_turn()
+    moves = [
+        (Position.from_games(ruleset, before, n), action)
+        for player, _, before, actions in table.turns
+        if player is agent
+        for n, action in enumerate(actions.tolist())
+    ]
     name = "itself" if opponent is agent else opponent.spec
     source = f"own games against {name}, {openings_in_words(opening_set, turns)}"
     return [move for move in moves if len(move[0].legal_actions) > 1], source
-
-
-def _moves_of(agent: Agent, opponent: Agent, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Play openings; return the positions in which the agent moved, as games, and its actions.
-
-    Against another opponent each opening is played from both seats.
-    """
-    games = drawn if opponent is agent else np.concatenate([drawn, drawn])
-    table = MatchGames(agent, opponent, games, keeps_turns=True)
-    table.first_is_south[: len(drawn)] = True
-    while not table.is_over.all():
-        table.play_turn()
-    own = [(before, actions) for player, _, before, actions in table.turns if player is agent]
-    visited, actions = zip(*own, strict=True)
-    return np.concatenate(visited), np.concatenate(actions)
 
 
 def _evaluate_move(solver: Solver, position: Position, action: int, seconds: float) -> EvaluatedMove | None:

@@ -18,7 +18,6 @@ from mancala_env.evaluation.ratings import Ratings
 from mancala_env.evaluation.regret import Regret, RegretDifference
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from mancala_env.evaluation.agent_evaluation import Evaluation
@@ -97,19 +96,13 @@ def add_regret(page: Page, regrets: list[Regret]) -> None:
                 page.boards(regret.worst[: _BOARDS if len(some) == 1 else _BOARDS_OF_SEVERAL])
 
 
-def _plot_win_rates(evaluation: "Evaluation", ratings: Ratings, axes: "Axes | None" = None) -> "Figure":
-    order = [ratings.names[i] for i in ratings.order()]
-    return plots.plot_win_rates(evaluation.matches, order, evaluation.agents, axes)
-
-
 def _all_plots(evaluation: "Evaluation") -> "Figure":
-    ratings = evaluation.ratings
+    ratings, asked = evaluation.ratings, evaluation.agents
     panels: list[tuple[float, partial[Figure]]] = []
     if ratings is not None:
-        panels.append(
-            (0.9 + 0.4 * len(ratings.names), partial(plots.plot_ratings, ratings, evaluation.agents))
-        )
-        panels.append((1.8 + 0.45 * len(evaluation.agents), partial(_plot_win_rates, evaluation, ratings)))
+        win_rates = partial(plots.plot_win_rates, evaluation.matches, ratings, asked)
+        panels.append((0.9 + 0.4 * len(ratings.names), partial(plots.plot_ratings, ratings, asked)))
+        panels.append((1.8 + 0.45 * len(asked), win_rates))
     for regrets in by_source([regret for regret in evaluation.regrets if regret.overall.positions]):
         panels.append((3.5, partial(plots.plot_regret, regrets)))
     heights = [height for height, _ in panels] or [2]
@@ -139,15 +132,16 @@ def _title(evaluation: "Evaluation") -> str:
 
 
 def _page(evaluation: "Evaluation") -> Page:
+    ratings, asked = evaluation.ratings, evaluation.agents
     page = Page(_title(evaluation), evaluation.seed)
     page.notes(evaluation.notes)
-    if evaluation.ratings is not None:
+    if ratings is not None:
         page.heading("Ratings")
         page.notes([evaluation.scale])
-        page.plots((plots.plot_ratings(evaluation.ratings, evaluation.agents), plots.READ_RATINGS))
-        page.table(*ratings_table(evaluation.ratings, evaluation.exploitability), marked=evaluation.agents)
+        page.plots((plots.plot_ratings(ratings, asked), plots.READ_RATINGS))
+        page.table(*ratings_table(ratings, evaluation.exploitability), marked=asked)
         page.heading("Matches")
-        page.plots((_plot_win_rates(evaluation, evaluation.ratings), plots.READ_WIN_RATES))
+        page.plots((plots.plot_win_rates(evaluation.matches, ratings, asked), plots.READ_WIN_RATES))
         page.table(*matches_table(evaluation.matches))
     add_regret(page, evaluation.regrets)
     if evaluation.regret_differences:
@@ -159,10 +153,10 @@ def _page(evaluation: "Evaluation") -> Page:
 
 def ratings_table(ratings: Ratings, exploitability: Mapping[str, tuple[float, float]] | None = None) -> Table:
     """Return a table of ratings and, where an agent has one, of exploitability; the strongest agent first."""
-    rows = []
-    for i in ratings.order():
-        interval = f"{ratings.low[i]:z.0f} to {ratings.high[i]:z.0f}"
-        rows.append([ratings.names[i], f"{ratings.elo[i]:z.0f}", interval, str(ratings.games[i])])
+    rows = [
+        [name, f"{elo:z.0f}", f"{low:z.0f} to {high:z.0f}", str(games)]
+        for name, elo, low, high, games, _ in ratings._rows()
+    ]
     head = ["agent", f"Elo ({ratings.scale})", _INTERVAL, "games"]
     if exploitability:
         rows = [[*row, exploitability_text(exploitability.get(row[0]))] for row in rows]

@@ -124,8 +124,10 @@ def play_pairings(
     """
     ruleset, seed = lookup(ruleset), whole("seed", options.seed, 0)
     pairs = num_pairs(options.games)
-    play_chunks, entrants = options.play_chunks or play_here, list(itertools.chain(*pairings))
-    for one in entrants:
+    rounds = MAX_ROUNDS if options.rounds == "match" else encode_rounds(options.rounds)
+    play_chunks = options.play_chunks or play_here
+    for one in itertools.chain(*pairings):
+        one.agent.check_rounds(options.rounds)  # before the games of other pairings
         if options.results is not None and not one.agent.is_identified:
             raise InvalidMatch(
                 f"results={str(options.results)!r} cannot store results of {one.name}, which has a default "
@@ -139,9 +141,6 @@ def play_pairings(
         check_appendable(options.records)  # before the games rather than after the first chunk
         GameRecord(ruleset, rounds=options.rounds)  # raises if a record cannot hold the ruleset's texts
         play_chunks = partial(play_here, records=options.records, on_record_error=on_record_error)
-    rounds = MAX_ROUNDS if options.rounds == "match" else encode_rounds(options.rounds)
-    for one in entrants:
-        one.agent.check_rounds(options.rounds)  # before the games of other pairings
     opening_set, turns = openings_to_evaluate(options.opening_set, ruleset, options.opening_turns)
     rules, set_hash = rules_hash(ruleset), openings_hash(ruleset, opening_set)
     terms = (__version__, ruleset.name, rules, rounds, turns, seed)

@@ -411,7 +411,7 @@ def test_rllibs_entry_beside_another(tmp_path, capsys):
     words += ["--folder", "out"]
     cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
     done = subprocess.run(
-        [sys.executable, "-m", "mancala_env.cli", "benchmark", *words, *OPTIONS],
+        [sys.executable, "-m", "mancala_env", "benchmark", *words, *OPTIONS],
         env=os.environ | {"PYTHONPATH": str(ROOT), "HOME": str(tmp_path), "XDG_CACHE_HOME": cache},
         cwd=tmp_path, capture_output=True, text=True, timeout=300,
     )  # fmt: skip

@@ -119,16 +119,16 @@ def test_commands_work_without_extras(results, words, said):
 def test_replay_and_play_work_without_extras(core, tmp_path):
     record = tmp_path / "game.txt"
     game = ["--plain", "--south", "random", "--north", "greedy", "--seed", "1", "--record", str(record)]
-    played = python(core, "-m", "mancala_env.cli", "play", *game, stdin=subprocess.DEVNULL)
+    played = python(core, "-m", "mancala_env", "play", *game, stdin=subprocess.DEVNULL)
     assert (played.returncode, played.stderr) == (0, "")
-    replayed = python(core, "-m", "mancala_env.cli", "replay", str(record))
+    replayed = python(core, "-m", "mancala_env", "replay", str(record))
     assert (replayed.returncode, replayed.stderr) == (0, "")
     assert "South" in replayed.stdout
 
 
 @pytest.mark.slow
 def test_warmup_works_without_extras(core):
-    done = python(core, "-m", "mancala_env.cli", "warmup")
+    done = python(core, "-m", "mancala_env", "warmup")
     assert (done.returncode, done.stderr.count(" kernels, ")) == (0, 8), done.stderr
     assert "kernels compiled in" in done.stdout
 

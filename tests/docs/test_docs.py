@@ -137,6 +137,8 @@ def public_things(module):
                     inspect.isfunction(function) or isinstance(member, cached_property)
                 ):
                     yield f"{name}.{attribute}", member
+        elif module.__name__.startswith("mancala_env.cli.") and name in ("add_arguments", "run"):
+            continue  # the package describes them for all commands
         elif callable(thing):  # a kernel is a dispatcher, or a function with the JIT off
             yield name, thing
 

@@ -25,6 +25,7 @@ from mancala_env.evaluation import (
     InvalidResults,
     NoLadder,
     evaluate,
+    fit_ratings,
     ladder,
     measure_regret,
     openings,
@@ -678,13 +679,13 @@ def test_win_rates_stand_in_the_row_of_the_agent():
     """The table has the win rate of each agent against the other, from both sides."""
     margins = np.array([[3, 1], [2, -1], [0, 1], [5, 4]], np.int16)  # 6.5 of 8
     match = MatchResult("greedy", "random", "leyla", margins)
-    figure = plot_win_rates([match], ["greedy", "random"], ("greedy", "random"))
+    figure = plot_win_rates([match], fit_ratings([match]), ("greedy", "random"))
     axes = figure.axes[0]
     cells = {text.get_position(): text.get_text() for text in axes.texts}
     assert cells == {(1, 0): "81", (0, 1): "19"}
     assert [label.get_text() for label in axes.get_xticklabels()] == ["greedy", "random"]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["greedy", "random"]
-    one = plot_win_rates([match], ["greedy", "random"], ("random",)).axes[0]
+    one = plot_win_rates([match], fit_ratings([match]), ("random",)).axes[0]
     assert [label.get_text() for label in one.get_yticklabels()] == ["random"]
     assert [text.get_text() for text in one.texts] == ["19"]
 
@@ -692,5 +693,5 @@ def test_win_rates_stand_in_the_row_of_the_agent():
 @pytest.mark.parametrize(("margin", "ink"), [(0, "#22303c"), (-9, "white"), (9, "white")])
 def test_a_number_on_a_dark_cell_is_white(margin, ink):
     match = MatchResult("greedy", "minimax:2", "leyla", np.full((2, 2), margin, np.int16))
-    (number,) = plot_win_rates([match], ["minimax:2", "greedy"], ("greedy",)).axes[0].texts
+    (number,) = plot_win_rates([match], fit_ratings([match]), ("greedy",)).axes[0].texts
     assert number.get_color() == ink

@@ -15,14 +15,13 @@ from matplotlib.colors import to_rgba
 
 from mancala_env import Position, agents, rulesets
 from mancala_env.agents import Agent, InvalidSpec
-from mancala_env.engine.state import PLAYER_COLUMN
 from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation import evaluate, measure_regret, own_games_regret, write_report
 from mancala_env.evaluation.agent_evaluation import Evaluation
 from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.ladder import SLOW_ANCHORS, stored_ladder
+from mancala_env.evaluation.match_options import MatchOptions
 from mancala_env.evaluation.matches import InvalidMatch, MatchGames
-from mancala_env.evaluation.openings import openings
 from mancala_env.evaluation.plots import (
     ASKED,
     BARS,
@@ -35,7 +34,7 @@ from mancala_env.evaluation.plots import (
     short,
 )
 from mancala_env.evaluation.ratings import PairCounts, fit_ratings
-from mancala_env.evaluation.regret import MOST_MISTAKES, _moves_of, has_exact_positions, regret_difference
+from mancala_env.evaluation.regret import MOST_MISTAKES, _own_moves, has_exact_positions, regret_difference
 from mancala_env.evaluation.report import add_regret, check_report_path
 from mancala_env.solver import ILLEGAL, positions, rulesets_with_positions, solve
 
@@ -133,13 +132,12 @@ def test_regret_over_its_own_games():
 def test_against_itself_no_game_is_played_twice():
     """The other seat would give the same game again: duplicate positions and too narrow intervals."""
     first = agents.from_function(lambda position: position.legal_actions[0], "leyla")
-    drawn = openings("leyla", 6, 4, 1, opening_set="balanced")
-    met, actions = _moves_of(first, first, drawn)
-    assert len(np.unique(met, axis=0)) == len(met) == len(actions)
-    against, _ = _moves_of(
-        first, agents.from_function(lambda position: position.legal_actions[-1], "leyla"), drawn
-    )
-    assert {int(player) for player in against[:, PLAYER_COLUMN]} == {0, 1}
+    last = agents.from_function(lambda position: position.legal_actions[-1], "leyla")
+    options, rng = MatchOptions(games=6, opening_set="balanced"), np.random.default_rng(1)
+    moves, _ = _own_moves(first, None, options, rng)
+    assert len({position.to_text() for position, _ in moves}) == len(moves)
+    against, _ = _own_moves(first, last, options, rng)
+    assert {position.player for position, _ in against} == {0, 1}
 
 
 def test_wrong_arguments_of_regrets_are_named():

@@ -84,7 +84,7 @@ def test_a_limit_of_nodes_is_kept_to_the_node_whatever_the_pace(monkeypatch: pyt
 
 @pytest.mark.slow
 def test_a_solve_into_a_file_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    command = [sys.executable, "-m", "mancala_env.cli", "solve", "--ruleset", "gabata_seven_holes"]
+    command = [sys.executable, "-m", "mancala_env", "solve", "--ruleset", "gabata_seven_holes"]
     ended = subprocess.run([*command, "--time_limit", "3"], capture_output=True, text=True, timeout=120)
     assert ended.returncode == 0
     assert "nodes" in ended.stderr

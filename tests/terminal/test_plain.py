@@ -108,7 +108,7 @@ def test_rounds_are_announced():
 
 def play(*arguments, lines="", **environment):
     return subprocess.run(
-        [sys.executable, "-m", "mancala_env.cli", "play", *arguments],
+        [sys.executable, "-m", "mancala_env", "play", *arguments],
         input=lines,
         capture_output=True,
         text=True,
@@ -183,7 +183,7 @@ def in_a_terminal(command, keys, **environment):
 
 @pytest.mark.slow
 def test_a_terminal_that_cannot_move_its_cursor_gets_lines():
-    command = [sys.executable, "-m", "mancala_env.cli", "play", "--ruleset", "leyla"]
+    command = [sys.executable, "-m", "mancala_env", "play", "--ruleset", "leyla"]
     status, shown = in_a_terminal(command, [(b"your turn:", b"quit\n")], TERM="dumb")
     assert status == 0
     assert b"The game is not over." in shown
@@ -205,7 +205,7 @@ def test_without_textual_one_line_names_the_extra():
 def test_the_board_in_a_terminal_is_played_quit_and_recorded(tmp_path):
     pytest.importorskip("textual")
     file = tmp_path / "games.txt"
-    command = [sys.executable, "-m", "mancala_env.cli", "play", "--north", "human", "--record", str(file),
+    command = [sys.executable, "-m", "mancala_env", "play", "--north", "human", "--record", str(file),
                "--seed_seconds", "0"]  # fmt: skip
     keys = [(b"Choose a hole", b"3"), (b"North", b"q")]
     status, _ = in_a_terminal(command, keys, TERM="xterm-256color")

@@ -467,7 +467,7 @@ def test_a_hundred_pages_play_and_analyse_at_once(server):
 
 
 def test_the_command_prints_its_address_and_ends_by_ctrl_c(tmp_path):
-    command = [sys.executable, "-m", "mancala_env.cli", "serve", "--port", "0", "--browser", "false"]
+    command = [sys.executable, "-m", "mancala_env", "serve", "--port", "0", "--browser", "false"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -491,7 +491,7 @@ def test_who_comes_before_the_server_runs_waits_for_it():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--port", "99999"], "port must be 0 to 65535"),
+        (["--port", "99999"], "port must be a whole number from 0 to 65535"),
         (["--host", "no.such.host.invalid"], "cannot listen on"),
         (["--checkpoints", "nowhere"], "--checkpoints must be an existing folder, not 'nowhere'"),
         (["--checkpoints", ""], "--checkpoints must be an existing folder, not ''"),
