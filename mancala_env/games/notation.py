@@ -17,7 +17,7 @@ These values are ``stall``, ``round``, ``starter``, ``debts=2-0``, ``territory=S
 40 ASCII digits. ``web/engine/position_text.js`` reads the same format.
 
 A turn is the letter of the player and the number of the hole from 1: ``S10`` is South's action 9, as in
-Abstract Games 13 (2003). A game is a list of turns, separated by spaces.
+Abstract Games 13 (2003).
 """
 
 import re
@@ -33,7 +33,6 @@ LETTERS = "SN"
 _OWNER_MARKS = {-1: "", SOUTH: "s", NORTH: "n"}
 _MOST_DIGITS = 40
 _WORD = re.compile(r"[^ \t-\r]+")
-_TURN = re.compile(rf"[{LETTERS}]0*[1-9]\d{{0,3}}", re.ASCII)
 _FORM = "RULESET SOUTH/NORTH STORE-STORE S|N [stall=..] [round=..] [starter=..] [debts=..] [territory=..]"
 
 
@@ -49,17 +48,6 @@ def words_of(text: str) -> list[str]:
 def turn_text(player: int, action: int) -> str:
     """Write a turn: ``turn_text(0, 9)`` is ``"S10"``."""
     return f"{LETTERS[player]}{action + 1}"
-
-
-def parse_turns(text: str) -> list[tuple[int, int]]:
-    """Read turns such as ``"S10 N9 S1"`` as (player, action) pairs, or raise an InvalidPosition."""
-    turns = []
-    for word in words_of(text):
-        if not _TURN.fullmatch(word):
-            shown = word if len(word) <= _MOST_DIGITS else f"{word[:_MOST_DIGITS]}..."
-            raise InvalidPosition(f"{shown!r} is not a turn: S or N and a hole from 1, such as S10")
-        turns.append((LETTERS.index(word[0]), int(word[1:]) - 1))
-    return turns
 
 
 def position_text(ruleset: Ruleset, state: State) -> str:

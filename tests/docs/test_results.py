@@ -13,7 +13,7 @@ from benchmarks import search
 from mancala_env import Position, agents, evaluation, rulesets
 from mancala_env._util.package_data import Kind, bundled_file
 from mancala_env.evaluation.exploit import STORED, exploitability_text
-from mancala_env.games.notation import parse_turns
+from mancala_env.games.notation import turn_text
 from mancala_env.solver import rulesets_with_positions
 from tools import make_exploitability
 from tools.make_value_cards import exploitabilities
@@ -187,8 +187,9 @@ def test_lines_of_exploitability_win_what_they_claim() -> None:
     for row in stored["results"]:
         for reply in row["replies"]:
             position = Position.from_text(reply["position"])
-            for player, action in parse_turns(reply["line"]):
-                assert player == position.player
+            for turn in reply["line"].split():
+                action = int(turn[1:]) - 1
+                assert turn == turn_text(position.player, action)
                 position.play(action)
             lead = position.counts[0] - position.counts[1]
             assert position.is_over

@@ -125,9 +125,8 @@ def test_the_endgame_problem_is_drawn_as_it_was_printed():
 
 
 def test_the_endgame_problem_in_notation():
-    turns = notation.parse_turns("S10 N1 S11 N2 S1 N1")
-    assert [action for _, action in turns] == PUBLISHED["endgame_problem"]["lines"][1]["actions"]
-    assert [player for player, _ in turns] == [SOUTH, NORTH] * 3
+    turns = zip([SOUTH, NORTH] * 3, PUBLISHED["endgame_problem"]["lines"][1]["actions"], strict=True)
+    assert " ".join(notation.turn_text(*turn) for turn in turns) == "S10 N1 S11 N2 S1 N1"
 
 
 @pytest.mark.parametrize(

@@ -114,26 +114,3 @@ def test_a_text_outside_of_the_grammar_is_refused(text):
 def test_turns():
     assert notation.turn_text(0, 9) == "S10"
     assert notation.turn_text(1, 0) == "N1"
-    assert notation.parse_turns("S10 N1  S3\n") == [(0, 9), (1, 0), (0, 2)]
-    assert notation.parse_turns("") == []
-    assert notation.parse_turns("\ufeffS1\r\nN1") == [(0, 0), (1, 0)]
-
-
-@pytest.mark.parametrize("word", ["X1", "S", "S0", "s1", "N-1", "S1.5", "10", "S٣", "S1\u00a0N1", "S1\x1f"])
-def test_a_word_that_is_not_a_turn_is_refused(word):
-    with raises(InvalidPosition, repr(word)):
-        notation.parse_turns(f"S1 {word}")
-    with raises(InvalidPosition, "S999999999999999999999999999999999999999..."):
-        notation.parse_turns("S" + "9" * 5000)
-
-
-def test_a_game_is_replayed_from_its_turns():
-    game, played = Position("leyla"), []
-    while not game.is_over:
-        turn = game.play(game.legal_actions[-1])
-        played.append(notation.turn_text(turn.player, turn.action))
-    again = Position("leyla")
-    for player, action in notation.parse_turns(" ".join(played)):
-        assert again.player == player
-        again.play(action)
-    assert again == game

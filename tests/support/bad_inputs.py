@@ -15,7 +15,6 @@ from mancala_env import Batch, Position, Ruleset, agents, evaluation, layli_goob
 from mancala_env.engine import coordinates
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
-from mancala_env.games import notation
 from mancala_env.observations import Observer
 
 _MOST_SECONDS = 5.0  # the aim is one second; a busy machine needs more
@@ -146,7 +145,6 @@ CASES: tuple[Case, ...] = (
     ("Position.from_text", lambda v: Position.from_text(v), POSITIONS),
     ("Position.from_games", lambda v: Position.from_games("leyla", v), GAMES[:2] + GAMES[3:]),
     ("Position.play", lambda v: _position().play(v), ONE_ACTION),
-    ("notation.parse_turns", notation.parse_turns, ("S", "X3", "S0", "S-1", "3S", "S3.5")),
     ("Ruleset(row_width)", lambda v: Ruleset(row_width=v), (1, 13, 2.5, "6", None, True)),
     ("Ruleset(seeds)", lambda v: Ruleset(seeds_per_hole=v), (0, 99, 2.5, "4", None)),
     ("Ruleset(landing)", lambda v: Ruleset(landing=v), TEXTS[:6]),
