@@ -23,7 +23,7 @@ from mancala_env._util.package_data import rulesets_with
 from mancala_env.engine.timeline import KINDS
 from mancala_env.networks.value_files import bundled_network, read_for
 from mancala_env.render import motion, scene
-from mancala_env.render.colours import DARK, LIGHT, Palette
+from mancala_env.render.colours import PALETTES
 from mancala_env.rulesets import lookup
 from mancala_env.solver.book import UNKNOWN, load_book
 from mancala_env.solver.certificate import Proof, num_seeds
@@ -81,15 +81,15 @@ def _measures_file() -> str:
 
 
 def _palette_file() -> str:
-    def roles(palette: Palette, indent: str) -> str:
-        return "".join(f"{indent}--m-{role}: {colour};\n" for role, colour in palette.items())
+    def roles(theme: str, indent: str) -> str:
+        return "".join(f"{indent}--m-{role}: {colour};\n" for role, colour in PALETTES[theme].items())
 
     dark = ":root:not([data-theme=light])"
     return (
         f"/* Written by {_COMMAND}. */\n"
-        f":root {{\n  color-scheme: light dark;\n{roles(LIGHT, '  ')}}}\n"
-        f"@media (prefers-color-scheme: dark) {{\n  {dark} {{\n{roles(DARK, '    ')}  }}\n}}\n"
-        f":root[data-theme=dark] {{\n  color-scheme: dark;\n{roles(DARK, '  ')}}}\n"
+        f":root {{\n  color-scheme: light dark;\n{roles('light', '  ')}}}\n"
+        f"@media (prefers-color-scheme: dark) {{\n  {dark} {{\n{roles('dark', '    ')}  }}\n}}\n"
+        f":root[data-theme=dark] {{\n  color-scheme: dark;\n{roles('dark', '  ')}}}\n"
         ":root[data-theme=light] {\n  color-scheme: light;\n}\n"
     )
 

@@ -34,7 +34,6 @@ FORMATS = (".svg", ".png", ".gif", ".mp4")
 """Endings of the files that can be written."""
 MIN_WIDTH, MAX_WIDTH = 40, 8_000
 """Limits of the width of a picture, in pixels."""
-_STILL, _MOVING = (".svg", ".png"), (".svg", ".gif", ".mp4")
 _GAME_SEED_SECONDS = 0.1  # shorter than in a single turn, because a game has many turns
 _TURN_SECONDS, _ROUND_SECONDS, _LAST_SECONDS = 0.9, 2.5, 3.0  # pauses after a turn, a round and the game
 _FPS = 25
@@ -79,8 +78,6 @@ def save(
         OSError: The file cannot be written.
     """
     path = Path(path)
-    if not isinstance(what, Position | GameRecord):
-        raise InvalidArgument(f"what must be a Position or a GameRecord, not {type(what).__name__}")
     kind = _kind_of(path, what, action)
     one_of("theme", theme, (None, *(("auto",) if kind == ".svg" else ()), "light", "dark"))
     if action is not None or isinstance(what, GameRecord):
@@ -106,17 +103,22 @@ def save(
 
 def _kind_of(path: Path, what: Position | GameRecord, action: int | None) -> str:
     """Return the extension of a file, or raise an InvalidArgument that names the valid ones."""
-    allowed, subject = (_STILL, "a position") if action is None else (_MOVING, "a turn")
     if isinstance(what, GameRecord):
-        allowed, subject = _MOVING[1:], "a game"
+        if action is not None:
+            raise InvalidArgument("action is for a position, not for a record")
+        subject, allowed = "a game", (".gif", ".mp4")
+    elif not isinstance(what, Position):
+        raise InvalidArgument(f"what must be a Position or a GameRecord, not {type(what).__name__}")
+    elif action is None:
+        subject, allowed = "a position", (".svg", ".png")
+    else:
+        subject, allowed = "a turn", (".svg", ".gif", ".mp4")
     kind = path.suffix.lower()
     if kind not in allowed:
         endings = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
         raise InvalidArgument(
             f"{subject} is drawn into a file with the extension {endings}, not {path.name!r}"
         )
-    if action is not None and isinstance(what, GameRecord):
-        raise InvalidArgument("action is for a position, not for a record")
     return kind
 
 

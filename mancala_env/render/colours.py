@@ -5,7 +5,6 @@ contrasts, and the colours that colour-blind readers see.
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 Palette = Mapping[str, str]
 
@@ -25,11 +24,11 @@ _COLOURS = {
     "best": ("#17653a", "#84d9a5"),
     "badge": ("#fffdf9", "#100d0a"),
 }
-LIGHT: Palette = MappingProxyType({role: light for role, (light, _) in _COLOURS.items()})
-"""Colours on a light background, by role, as #rrggbb."""
-DARK: Palette = MappingProxyType({role: dark for role, (_, dark) in _COLOURS.items()})
-"""Colours on a dark background."""
-PALETTES = MappingProxyType({"light": LIGHT, "dark": DARK})
+PALETTES: Mapping[str, Palette] = {
+    "light": {role: light for role, (light, _) in _COLOURS.items()},
+    "dark": {role: dark for role, (_, dark) in _COLOURS.items()},
+}
+"""Colours on a light and on a dark background, by role, as #rrggbb."""
 
 
 def rgb(colour: str) -> tuple[int, int, int]:

@@ -8,15 +8,14 @@ import zlib
 from collections.abc import Sequence
 from html import escape
 from itertools import count
+from math import inf
 from typing import Any, Literal
 
-import numpy as np
-
-from mancala_env._util.checks import one_of
+from mancala_env._util.checks import is_number, one_of
 from mancala_env.engine.state import NORTH, SOUTH, State
 from mancala_env.engine.timeline import Timeline
 from mancala_env.errors import InvalidArgument
-from mancala_env.render.colours import DARK, LIGHT, PALETTES, Palette
+from mancala_env.render.colours import PALETTES
 from mancala_env.render.motion import caption, steps
 from mancala_env.render.motion import in_words as turn_in_words
 from mancala_env.render.scene import (
@@ -48,8 +47,7 @@ _Point = tuple[float, float]
 def check_look(theme: Any, width: Any) -> None:
     """Raise InvalidArgument for a theme or width that an SVG document cannot have; the width may be None."""
     one_of("theme", theme, THEMES)
-    is_number = isinstance(width, int | float | np.integer | np.floating) and not isinstance(width, bool)
-    if width is not None and not (is_number and 0 < width < np.inf):
+    if width is not None and not (is_number(width) and 0 < width < inf):
         raise InvalidArgument(f"width must be a positive number of pixels, not {width!r}")
 
 
@@ -95,20 +93,18 @@ def _name(*content: object) -> str:
 
 def _style(theme: Theme) -> str:
     """Return the style sheet: a variable for each role, for light and dark pages."""
-
-    def roles(palette: Palette) -> str:
-        return ";".join(f"--m-{role}:{colour}" for role, colour in palette.items())
-
+    light, dark = (
+        ";".join(f"--m-{role}:{colour}" for role, colour in palette.items()) for palette in PALETTES.values()
+    )
     if theme != "auto":
-        return f".mancala-{theme}{{{roles(PALETTES[theme])}}}{_TEXT}"
+        return f".mancala-{theme}{{{light if theme == 'light' else dark}}}{_TEXT}"
     # Marks of dark and light pages in Furo, JupyterLab and VS Code.
-    dark = ("[data-theme=dark]", "[data-jp-theme-light=false]", ".vscode-dark")
-    light = ("[data-theme=light]", "[data-jp-theme-light=true]", ".vscode-light")
+    on_dark = ("[data-theme=dark]", "[data-jp-theme-light=false]", ".vscode-dark")
+    on_light = ("[data-theme=light]", "[data-jp-theme-light=true]", ".vscode-light")
     return (
-        f".mancala-auto{{{roles(LIGHT)}}}"
-        f"@media(prefers-color-scheme:dark){{.mancala-auto{{{roles(DARK)}}}}}"
-        f"{','.join(f'{where} .mancala-auto' for where in light)}{{{roles(LIGHT)}}}"
-        f"{','.join(f'{where} .mancala-auto' for where in dark)}{{{roles(DARK)}}}{_TEXT}"
+        f".mancala-auto{{{light}}}@media(prefers-color-scheme:dark){{.mancala-auto{{{dark}}}}}"
+        f"{','.join(f'{where} .mancala-auto' for where in on_light)}{{{light}}}"
+        f"{','.join(f'{where} .mancala-auto' for where in on_dark)}{{{dark}}}{_TEXT}"
     )
 
 
@@ -120,11 +116,9 @@ def _shape(shape: Shape) -> str:
         case Disc():
             return f'<circle cx="{_n(shape.x)}" cy="{_n(shape.y)}" r="{_n(shape.r)}"{_paint(shape)}/>'
         case Box():
-            return (
-                f'<rect x="{_n(shape.x)}" y="{_n(shape.y)}" width="{_n(shape.width)}" '
-                f'height="{_n(shape.height)}"{f""" rx="{_n(shape.r)}" """.rstrip() if shape.r else ""}'
-                f"{_paint(shape)}/>"
-            )
+            size = f'width="{_n(shape.width)}" height="{_n(shape.height)}"'
+            rounded = f' rx="{_n(shape.r)}"' if shape.r else ""
+            return f'<rect x="{_n(shape.x)}" y="{_n(shape.y)}" {size}{rounded}{_paint(shape)}/>'
         case Outline():
             points = " ".join(f"{_n(x)},{_n(y)}" for x, y in shape.points)
             return f'<{"polygon" if shape.closed else "polyline"} points="{points}"{_paint(shape)}/>'

@@ -18,9 +18,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from mancala_env.engine.coordinates import action_of, square_of
+from mancala_env.engine.coordinates import square_of
 from mancala_env.engine.state import NO_PLAYER, NORTH, PLAYERS, SOUTH, State
-from mancala_env.games.notation import LETTERS
+from mancala_env.render.motion import turn_name
 from mancala_env.render.scene import MAX_SEEDS_DRAWN, OWNED_WORDS, ROLES
 from mancala_env.rulesets import Ruleset
 
@@ -233,7 +233,7 @@ def _draw_label(canvas: Canvas, plan: BoardLayout, view: BoardView, hole: int) -
         word = word if len(word) <= plan.columns else _TRIANGLES[owner]
         canvas.put(x, y, f"{word:^{plan.columns}}", ROLES[owner], bold=True)
         return
-    name = f"{LETTERS[sower]}{action_of(plan.ruleset, sower, hole) + 1}"
+    name = turn_name(plan.ruleset, sower, hole)
     is_lit, has_room = hole in view.legal, len(name) + 2 < plan.columns
     looks = {"bold": is_lit, "reverse": hole == view.cursor, "underline": is_lit and not has_room}
     name = f"[{name}]" if is_lit and has_room else name

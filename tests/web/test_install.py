@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mancala_env.render.colours import DARK, LIGHT
+from mancala_env.render.colours import PALETTES
 from tools import make_icons
 from tools.make_icons import FOLDER
 
@@ -29,10 +29,10 @@ def test_the_manifest_has_what_browsers_need_to_install_a_page(manifest: dict[st
 
 
 def test_the_colours_are_those_of_the_page(manifest: dict[str, Any]) -> None:
-    assert manifest["theme_color"] == manifest["background_color"] == LIGHT["paper"]
+    assert manifest["theme_color"] == manifest["background_color"] == PALETTES["light"]["paper"]
     page = (FOLDER / "index.html").read_text(encoding="utf-8")
     named = re.findall(r'"theme-color" content="(\S+)" media="\(prefers-color-scheme: (\w+)\)">', page)
-    assert named == [(LIGHT["paper"], "light"), (DARK["paper"], "dark")]
+    assert named == [(palette["paper"], theme) for theme, palette in PALETTES.items()]
 
 
 def test_icons_have_their_size_and_are_small(manifest: dict[str, Any]) -> None:
