@@ -72,23 +72,18 @@ class Guard(OrderEnforcingWrapper[str, Any, Any]):
             EnvLogger.warn_step_after_terminated_truncated()
             return
         agent = env.agent_selection
-        is_over = env.terminations[agent] or env.truncations[agent]
-        if action is None and is_over:
-            env._was_dead_step(action)
-            return
-        if type(action) is not int:
-            action = as_scalar(action)
-        most = env.action_spaces[agent].n - 1
-        if not is_whole(action) or not 0 <= action <= most:  # Discrete accepts True, and fails at 2**63
-            raise ActionOutOfRange(
-                f"action {action!r} is not in the action space of {agent}: choose from 0 to {most}, or None "
-                "once the agent's episode is over"
-            )
-        if is_over:
-            env._was_dead_step(action)
-        elif env._masks[env.possible_agents.index(agent), action]:  # an info can be changed by the caller
+        if action is not None or not (env.terminations[agent] or env.truncations[agent]):
+            if type(action) is not int:
+                action = as_scalar(action)
+            most = env.action_spaces[agent].n - 1
+            if not is_whole(action) or not 0 <= action <= most:  # Discrete accepts True, and fails at 2**63
+                raise ActionOutOfRange(
+                    f"action {action!r} is not in the action space of {agent}: choose from 0 to {most}, or "
+                    "None once the agent's episode is over"
+                )
+        try:
             env.step(action)
-        else:
+        except IllegalMove:
             self._forfeit(env, agent)
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:

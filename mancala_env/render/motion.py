@@ -112,8 +112,7 @@ def turn_name(ruleset: Ruleset, player: int, hole: int) -> str:
 
 def place_name(ruleset: Ruleset, hole: int) -> str:
     """Return the name of a hole: its row and its number in sowing order, S1 to NW."""
-    row = hole // ruleset.row_width
-    return f"{'SN'[row]}{hole % ruleset.row_width + 1}"
+    return turn_name(ruleset, hole // ruleset.row_width, hole)
 
 
 def sentence(ruleset: Ruleset, event: Event) -> str:
