@@ -240,15 +240,11 @@ class Duel:
     def _checked(self, actions: np.ndarray | Sequence[int], learns: np.ndarray) -> np.ndarray:
         """Return the actions as int64 `[B]`; those of the games where the learner plays are checked."""
         chosen = whole_actions("actions must be", actions, self.num_games)
-        wrong = np.flatnonzero(learns & ((chosen < 0) | (chosen >= self.num_actions)))
-        if len(wrong):
-            b = wrong[0]
-            raise IllegalMove(
-                f"game {b}: action {chosen[b]} is not one of 0 to {self.num_actions - 1}. {BY_MASKS}"
-            )
-        b = first_illegal(self._rules, self.games, chosen, learns & self.is_raising, self.num_actions)
+        is_outside = (chosen < 0) | (chosen >= self.num_actions)
+        refused = learns & (self.is_raising | is_outside)
+        b = first_illegal(self._rules, self.games, chosen, refused, self.num_actions)
         if b >= 0:
-            hint = BY_MASKS + OR_ILLEGAL
+            hint = BY_MASKS + ("" if is_outside[b] else OR_ILLEGAL)
             raise illegal_action(b, int(self.seats[b]), int(chosen[b]), self.legal_mask[b], hint)
         return chosen
 

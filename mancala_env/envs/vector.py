@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorObservationWrapper
 from gymnasium.vector.utils import batch_space
 from gymnasium.wrappers.vector import NormalizeObservation
 
-from mancala_env._util.checks import is_whole, mask, refuse_swapped, seed_of, whole
+from mancala_env._util.checks import is_whole, mask, one_of, refuse_swapped, seed_of, whole
 from mancala_env.agents import Agent, AgentLike
 from mancala_env.engine.state import MOST_GAMES
 from mancala_env.envs import kernels
@@ -87,7 +87,9 @@ class MancalaVectorEnv(VectorEnv[np.ndarray, Any, np.ndarray]):
         self.num_envs = whole("num_envs", num_envs, 1, MOST_GAMES)
         self.ruleset = checked.ruleset
         self.render_mode = checked.render_mode
-        self.autoreset_mode = _autoreset_mode(autoreset_mode)
+        modes = [mode.value for mode in AutoresetMode]
+        mode = one_of("autoreset_mode", getattr(autoreset_mode, "value", autoreset_mode), modes)
+        self.autoreset_mode = AutoresetMode(mode)
         is_same_step = self.autoreset_mode == AutoresetMode.SAME_STEP
         self._duel = Duel(checked, self.num_envs, autoreset=is_same_step, num_threads=num_threads)
         num_actions = self._duel.num_actions
@@ -336,11 +338,3 @@ class _Metadata(dict[str, Any]):
                     f"autoreset_mode='NextStep'{also}, not {value.value!r}"
                 )
         return value
-
-
-def _autoreset_mode(mode: Any) -> AutoresetMode:
-    try:
-        return AutoresetMode(mode)
-    except ValueError:
-        modes = " or ".join(repr(one.value) for one in AutoresetMode)
-        raise InvalidArgument(f"autoreset_mode must be an AutoresetMode, {modes}, not {mode!r}") from None
