@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _HEADER = Struct("<II")  # height and width of the pixels that follow, 3 bytes each
 _READY = b"ready"
-_SECONDS_BETWEEN_LOOKS = 0.02  # interval between two looks at window events
 _SECONDS_TO_END = 5.0
 
 
@@ -124,17 +123,16 @@ def _main(title: str) -> int:
 
     import pygame
 
-    frames: list[Any] = []
-
     def read() -> None:
+        """Post each picture as an event, and the end of the input as that of a closed window."""
         source = sys.stdin.buffer
         while len(header := source.read(_HEADER.size)) == _HEADER.size:
             height, width = _HEADER.unpack(header)
             pixels = source.read(3 * height * width)
-            if len(pixels) < 3 * height * width:
-                break
-            frames.append((pygame.image.frombuffer(pixels, (width, height), "RGB"), pixels))
-        frames.append(None)
+            if len(pixels) == 3 * height * width:
+                picture = pygame.image.frombuffer(pixels, (width, height), "RGB")
+                pygame.event.post(pygame.event.Event(pygame.USEREVENT, picture=picture))
+        pygame.event.post(pygame.event.Event(pygame.QUIT))
 
     try:
         pygame.display.init()
@@ -151,25 +149,17 @@ def _main(title: str) -> int:
         return 1
     print(_READY.decode(), flush=True)
     threading.Thread(target=read, daemon=True).start()
-    shown, is_new, has_size = None, False, False
-    clock = pygame.time.Clock()
-    while True:
-        for event in pygame.event.get():
-            if event.type == pygame.QUIT:
-                return 0
-            is_new |= event.type in (pygame.VIDEORESIZE, pygame.VIDEOEXPOSE, pygame.WINDOWEXPOSED)
-        while frames:
-            frame = frames.pop(0)
-            if frame is None:
-                return 0
-            shown, is_new = frame[0], True
-            if not has_size:
-                pygame.display.set_mode(shown.get_size(), pygame.RESIZABLE)
-                has_size = True
-        if shown is not None and is_new:
+    shown = None
+    while (event := pygame.event.wait()).type != pygame.QUIT:
+        if event.type == pygame.USEREVENT:
+            if shown is None:
+                pygame.display.set_mode(event.picture.get_size(), pygame.RESIZABLE)
+            shown = event.picture
+        elif event.type not in (pygame.VIDEORESIZE, pygame.VIDEOEXPOSE, pygame.WINDOWEXPOSED):
+            continue
+        if shown is not None:
             _draw(pygame, shown)
-            is_new = False
-        clock.tick(1 / _SECONDS_BETWEEN_LOOKS)
+    return 0
 
 
 def _draw(pygame: Any, picture: Any) -> None:
