@@ -448,7 +448,7 @@ class PlayApp(App[None]):
     def action_colours(self) -> None:
         """Switch between the light and the dark theme."""
         self.theme = "mancala-light" if self.current_theme.dark else "mancala-dark"
-        self._board.repaint()
+        self._board.refresh()
 
     def action_help(self) -> None:
         """Show the help screen."""

@@ -4,15 +4,14 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import ClassVar
 
-from rich.segment import Segment
 from rich.style import Style
+from rich.text import Text
 from textual.binding import Binding
 from textual.content import Content
 from textual.events import Click, MouseMove
 from textual.message import Message
 from textual.reactive import reactive
 from textual.screen import ModalScreen
-from textual.strip import Strip
 from textual.theme import Theme
 from textual.widget import Widget
 from textual.widgets import Static
@@ -76,38 +75,25 @@ class Board(Widget):
         super().__init__(id="board")
         self.ruleset = position.ruleset
         self.view = BoardView(position.state)
-        self._strips: list[Strip] | None = None
-        self._drawn_size = self.size
 
     def show(self, view: BoardView) -> None:
         """Show another view."""
         self.view = view
-        self.repaint()
-
-    def repaint(self) -> None:
-        """Draw the board again, in the colours of the current theme."""
-        self._strips = None
         self.refresh()
 
-    def render_line(self, y: int) -> Strip:
-        # Textual may ask for lines of a new size before it reports that size.
-        if self._strips is None or self._drawn_size != self.size:
-            self._drawn_size = self.size
-            self._strips = self._drawn()
-        # Every segment has a style: the filter of NO_COLOR needs one.
-        return self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width, self.rich_style)
-
-    def _drawn(self) -> list[Strip]:
-        canvas = draw(self.ruleset, self.view, *self.size)
+    def render(self) -> Text:
         palette = PALETTES["dark" if self.app.current_theme.dark else "light"]
-        strips = []
-        for row in canvas.rows:
-            runs = [
-                Segment("".join(cell.letter for cell in cells), _style(palette, *looks))
-                for looks, cells in groupby(_with_inked_spaces(row), key=lambda cell: cell[1:])
-            ]
-            strips.append(Strip(runs, canvas.width))
-        return strips
+        rows = draw(self.ruleset, self.view, *self.size).rows
+        lines = [
+            Text.assemble(
+                *(
+                    ("".join(cell.letter for cell in cells), _style(palette, *looks))
+                    for looks, cells in groupby(_with_inked_spaces(row), key=lambda cell: cell[1:])
+                )
+            )
+            for row in rows
+        ]
+        return Text("\n").join(lines)
 
     def _post(self, kind: type[Clicked], x: int, y: int) -> None:
         hole = BoardLayout(self.ruleset, *self.size).hole_at(x, y)
