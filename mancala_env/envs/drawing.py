@@ -58,10 +58,8 @@ def seen_after(begin: Position | None, holes: Sequence[int], now: Position) -> S
 
 def seen_of(duel: Duel, b: int, now: Position) -> Seen:
     """Return the position of game b of a Duel with the turns of the last step."""
-    played = duel.played(b)
-    if played is None or not played[0].any():
-        return Seen(now)
-    return seen_after(Position.from_games(now.ruleset, played[0]), played[1], now)
+    before, holes = duel.played(b)
+    return seen_after(Position.from_games(now.ruleset, before), holes, now)
 
 
 def draw(render_mode: str, seen: Seen) -> Any:

@@ -56,8 +56,8 @@ READY, ASKING, STUCK = 0, 1, 2
 RANDOM_STATE, SEAT, OPPONENT, PHASE, IS_GIVEN, GIVEN_SEAT, TRIES, TRAIL = range(8)
 NUM_ROW_COLUMNS = 8
 # The trail of a step: the last holes sown from, at most 12, five bits each (hole + 1), the latest in the
-# lowest bits. BEGAN: an episode began in the step, and the trail starts there.
-HOLE_BITS, TRAIL_MASK, BEGAN = np.uint64(5), np.uint64((1 << 60) - 1), np.uint64(1 << 63)
+# lowest bits.
+HOLE_BITS, TRAIL_MASK = np.uint64(5), np.uint64((1 << 60) - 1)
 # Phases: the episode is over; the learner has not moved yet; the learner has moved; every episode ends before
 # the learner's first turn.
 OVER, OPENING, PLAYING, HOPELESS = 0, 1, 2, 3
@@ -202,7 +202,7 @@ def duel_step(
             probability.
         games: uint64 `[B, NUM_COLUMNS]`.
         rows: uint64 `[B, NUM_ROW_COLUMNS]`.
-        starts: uint64 `[B, NUM_COLUMNS]`, start of each episode: read where it is given, otherwise written.
+        starts: uint64 `[B, NUM_COLUMNS]`, the game before the trail. A given start is read here.
         actions: int64 `[B]`.
         turn: int8 `[B]`, what to do in each game: NOTHING, SHOW, LEARNER, AGENT or RESTART. Afterwards AGENT
             if the game waits for an agent, otherwise NOTHING.
@@ -229,7 +229,7 @@ def duel_step(
         game, random = load(games, b), rows[b, RANDOM_STATE]
         seat, phase = np.int64(rows[b, SEAT]), np.int64(rows[b, PHASE])
         tries = np.int64(rows[b, TRIES])
-        trail = rows[b, TRAIL] if task == AGENT else _ZERO
+        trail = rows[b, TRAIL]
         is_forfeited = False
         hole = -1
 
@@ -238,6 +238,9 @@ def duel_step(
             reward[b] = 0.0
             for i in range(NUM_RESULTS):
                 results[b, i] = 0
+        if task == LEARNER:
+            trail = _ZERO
+            save(starts, b, game)
         if task in (LEARNER, AGENT):
             hole = hole_of(rules, game.player, actions[b])
         if task == LEARNER and not (legal_holes(rules, game) >> hole) & 1:
@@ -254,7 +257,7 @@ def duel_step(
                     after = step_from(rules, episode, game, hole)
                     game, is_over = after.game, after.is_over
                     is_truncated, south = after.is_truncated, after.reward
-                    trail = (trail & BEGAN) | ((trail << HOLE_BITS) & TRAIL_MASK) | np.uint64(hole + 1)
+                    trail = ((trail << HOLE_BITS) & TRAIL_MASK) | np.uint64(hole + 1)
                 hole = -1
                 if is_over and phase == PLAYING:
                     reward[b] = _write_result(
@@ -278,7 +281,7 @@ def duel_step(
                 else:
                     random, game = new_episode(rules, episode, random)
                     save(starts, b, game)
-                trail = BEGAN
+                trail = _ZERO
                 given = np.int64(rows[b, GIVEN_SEAT])
                 random, seat = _seated(given - 1 if given else seat_mode, seat, random)
                 random, opponent = _drawn_opponent(opponents, random)

@@ -142,21 +142,16 @@ class Duel:
         """Whether the episode has ended and the next one has not started, bool `[B]`."""
         return self._now.rows[:, kernels.PHASE] == kernels.OVER
 
-    def played(self, b: int) -> tuple[np.ndarray, tuple[int, ...]] | None:
-        """Return the game before the last step or reset of game b, and the last holes sown from, at most 12.
+    def played(self, b: int) -> tuple[np.ndarray, tuple[int, ...]]:
+        """Return the game before the turns of the last step or reset of game b, and the holes sown from.
 
-        The game is uint64 `[1, NUM_COLUMNS]`. The result is None if the turns are unknown.
+        The game is uint64 `[1, NUM_COLUMNS]`. Of more than 12 holes, only the last 12 are returned.
         """
-        trail = int(self._now.rows[b, kernels.TRAIL])
-        began = trail & int(kernels.BEGAN)
-        if not began and self._spare is None:
-            return None
-        games = self._now.starts if began or self._spare is None else self._spare.games
-        left, holes = trail & int(kernels.TRAIL_MASK), []
+        left, holes = int(self._now.rows[b, kernels.TRAIL]), []
         while left:
             holes.append((left & 31) - 1)
             left >>= int(kernels.HOLE_BITS)
-        return games[b][None].copy(), tuple(holes[::-1])
+        return self._now.starts[b][None].copy(), tuple(holes[::-1])
 
     def set_opponent(self, opponent: AgentLike | Sequence[AgentLike]) -> None:
         """Set the `opponent` of :class:`EnvOptions` for new episodes; running episodes keep theirs.
@@ -207,9 +202,6 @@ class Duel:
         own_seats = [one_of("seat", seat, (None, *_SEATS)) for seat in seats or [None] * self.num_games]
         turn = np.full(self.num_games, kernels.SHOW, np.int8)
         turn[slice(None) if where is None else where] = kernels.RESTART
-        now, before, others = self._now, None, np.flatnonzero(turn == kernels.SHOW)
-        if len(others) and self._spare is not None and self._options.render_mode is not None:
-            before = self._spare.games[others]
         work = self._copy()
         rows, starts = work.rows, work.starts.copy()
         for b in np.flatnonzero(turn == kernels.RESTART).tolist():
@@ -222,9 +214,6 @@ class Duel:
             rows[b, kernels.GIVEN_SEAT] = 0 if own_seats[b] is None else _SEATS[own_seats[b]] + 1
             rows[b, kernels.TRIES] = 0
         self._take_over(work._replace(starts=starts), np.zeros(self.num_games, np.int64), turn)
-        if before is not None:  # pictures of the other games show their last turns as before
-            now.games[others] = before
-            self._now.rows[others, kernels.TRAIL] = now.rows[others, kernels.TRAIL]
 
     def step(self, actions: np.ndarray | Sequence[int], restart: np.ndarray | None = None) -> None:
         """Play the learner's turn in every game, then opponents' until the learner is to move again.

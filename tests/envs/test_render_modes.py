@@ -150,9 +150,7 @@ def test_the_last_twelve_turns_of_a_step_are_kept():
         env.step(action)
         turns = [(before, action), *agent.turns]
         holes = [hole_of(env.ruleset, position.player, action) for position, action in turns]
-        played = env._duel.played(0)
-        assert played is not None
-        assert list(played[1]) == holes[-12:]
+        assert list(env._duel.played(0)[1]) == holes[-12:]
         longest = max(longest, len(holes))
     assert longest > 13
 
