@@ -187,7 +187,6 @@ def duel_step(
     turn,
     results,
     reward,
-    final_games,
     final_observation,
     masks,
     observation,
@@ -208,7 +207,6 @@ def duel_step(
             if the game waits for an agent, otherwise NOTHING.
         results: int64 `[B, NUM_RESULTS]`.
         reward: float64 `[B]`, rewards of the learner.
-        final_games: uint64 `[B, NUM_COLUMNS]`, final games of ended episodes.
         final_observation: float32 `[B, F]`, or None.
         masks: int8 `[B, A]`, of the learner.
         observation: float32 `[B, F]`, or None.
@@ -263,7 +261,6 @@ def duel_step(
                     reward[b] = _write_result(
                         rules, episode, game, seat, south, is_truncated, is_forfeited, results, b
                     )
-                    save(final_games, b, game)
                     if final_observation is not None:
                         write_board(rules, game, seat, final_observation, b)
                     phase, is_forfeited, is_beginning = OVER, False, autoreset == 1

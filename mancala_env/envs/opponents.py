@@ -61,7 +61,6 @@ class Duel:
         legal_mask: The learner's legal actions, int8 `[B, A]`; all zeros where the episode is over.
         reward: The learner's rewards for the last step, float64 `[B]`.
         results: The outcomes of episodes, int64 `[B, NUM_RESULTS]`; see :mod:`mancala_env.envs.kernels`.
-        final_games: uint64 `[B, NUM_COLUMNS]`, valid where `done`: the final game of the episode.
         final_observation: `[B, *shape]`, valid where `done`: the last observation of the episode, zeros for
             kinds of observation per action.
     """
@@ -104,7 +103,6 @@ class Duel:
             legal_mask=np.zeros((num_games, self.num_actions), np.int8),
             observation=self.observer.empty(num_games),
         )
-        self.final_games = games.copy()
         self.final_observation = self.observer.empty(num_games)
         self._kernels_observe = self.observer.for_kernels(self.final_observation) is not None
         self.opponents: list[Agent] = []
@@ -277,7 +275,6 @@ class Duel:
             turn,
             after.results,
             after.reward,
-            self.final_games,
             self.final_observation if self._kernels_observe else None,
             after.legal_mask,
             after.observation if self._kernels_observe else None,
