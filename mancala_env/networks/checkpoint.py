@@ -244,11 +244,7 @@ def texts_of(identity: Identity) -> dict[str, str]:
 
 
 def load_value_weights(path: str | Path, identity: Identity) -> ValueWeights:
-    """Read the value network of an old checkpoint.
-
-    Raises:
-        InvalidCheckpoint: The checkpoint has no value network, or a damaged one, or one of another version.
-    """
+    """Read the value network of an old checkpoint; raise InvalidCheckpoint without one of this version."""
     instead = f"play value+minimax with one from mancala grow-value {identity.ruleset.name}"
     if Path(path).suffix == tensors.SUFFIX or identity.value_network is None:
         raise InvalidCheckpoint(f"{path} is without a value network; {instead}")

@@ -61,11 +61,7 @@ class NetworkConfig:
 
 
 class PositionEncoder(nn.Module):
-    """Encode the observation of a position as numbers of magnitude about 1.
-
-    Attributes:
-        num_outputs: E, numbers per position.
-    """
+    """Encode a position as E = `num_outputs` numbers of magnitude about 1."""
 
     _levels: Tensor
     _scale: Tensor

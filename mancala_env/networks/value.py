@@ -71,14 +71,7 @@ class InvalidValueNetwork(MancalaError):
 
 @dataclass(frozen=True, kw_only=True)
 class ValueNetworkConfig:
-    """Configuration of a value network, as plain data. This package supports only the default values.
-
-    Attributes:
-        version: VERSION of the code that trained it.
-        num_holes: H.
-        num_codes: C.
-        num_units: U.
-    """
+    """Sizes of a value network and VERSION of its code. This package supports only the default values."""
 
     num_holes: int
     version: int = VERSION
@@ -104,14 +97,7 @@ class ValueNetworkConfig:
 
 
 class ValueWeights(NamedTuple):
-    """The weights of a value network, float32.
-
-    Attributes:
-        embeddings: `[H, C, U]`.
-        unit_biases: `[U]`.
-        unit_weights: `[U]`.
-        bias: `[1]`.
-    """
+    """The weights of a value network, float32: embeddings `[H, C, U]`, those of units `[U]`, bias `[1]`."""
 
     embeddings: np.ndarray
     unit_biases: np.ndarray
@@ -124,11 +110,7 @@ class ValueWeights(NamedTuple):
 
     @staticmethod
     def from_bytes(content: bytes, config: ValueNetworkConfig) -> "ValueWeights":
-        """Read weights.
-
-        Raises:
-            InvalidValueNetwork: The size differs from `config`, or numbers are not finite or too large.
-        """
+        """Read weights; raise InvalidValueNetwork for another size, or numbers not finite or too large."""
         shapes = config.shapes
         sizes = [math.prod(shape) for shape in shapes]
         if len(content) != 4 * sum(sizes):

@@ -69,11 +69,7 @@ class ValueFile:
 
 
 def ruleset_of(path: str | Path) -> Ruleset:
-    """Return the ruleset of the network in a file.
-
-    Raises:
-        InvalidValueNetwork: The file is missing, or is not a value network.
-    """
+    """Return the ruleset of the network in a file; raise InvalidValueNetwork without a value network."""
     return _read_texts(path)[0]
 
 
@@ -98,11 +94,7 @@ def read_value_file(path: str | Path) -> ValueFile:
 
 
 def read_for(path: str | Path, ruleset: Ruleset) -> ValueWeights:
-    """Read the value network of a file for a ruleset.
-
-    Raises:
-        InvalidValueNetwork: See :func:`read_value_file`; or the network is of another ruleset.
-    """
+    """Read the value network of a file; raise InvalidValueNetwork if it is of another ruleset, too."""
     file = read_value_file(path)
     if differs := difference(file.ruleset, ruleset, _NOT_OF_A_ROUND):
         raise InvalidValueNetwork(f"{path} {differs}")
@@ -123,11 +115,7 @@ def difference(theirs: Ruleset, ours: Ruleset, excluded: str = "") -> str:
 
 
 def bundled_network(ruleset: Ruleset) -> Path:
-    """Return the file of the bundled value network for a ruleset, found by the rule options of a round.
-
-    Raises:
-        NoValueNetwork: No value network is bundled for the ruleset.
-    """
+    """Return the bundled value network with the rule options of a round, or raise NoValueNetwork."""
     for name in rulesets_with("value"):
         path = bundled_file("value", name)
         if not difference(ruleset_of(path), ruleset, _NOT_OF_A_ROUND):

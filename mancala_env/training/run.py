@@ -143,14 +143,10 @@ def newest_checkpoint(config: TrainConfig, folder: RunFolder, console: Console) 
 
     Raise RunFolderError if none is intact, and InvalidConfig if it is of another network or game.
     """
-    saved, faults = folder.examine()
-    if not saved:
-        why = f": {'; '.join(faults)}" if faults else ""
-        raise RunFolderError(f"{folder.path} holds no checkpoint to resume from{why}")
+    last, faults = folder.newest()
     for fault in faults:
         say(console, f"Skipped: {fault}")
     folder.clear()
-    last = saved[-1]
     theirs, ours = (flat(asdict(each)) for each in (read_identity(last), identity_of(config, 0)))
     for key, value in ours.items():
         is_compared = key in ("rounds", "observation_version") or key.startswith(("ruleset.", "network."))

@@ -216,6 +216,14 @@ class RunFolder:
         """Return the intact checkpoints of the run, ordered by environment steps."""
         return self.examine()[0]
 
+    def newest(self) -> tuple[Path, list[str]]:
+        """Return the newest intact checkpoint, of which there must be one, and the errors of damaged ones."""
+        saved, faults = self.examine()
+        if not saved:
+            why = f": {'; '.join(faults)}" if faults else ""
+            raise RunFolderError(f"{self.path} holds no checkpoint yet{why}")
+        return saved[-1], faults
+
     def last_steps(self) -> int:
         """Return the environment steps of the last intact file in checkpoints/; 0 without one."""
         for path in sorted(self.checkpoints.glob("*.zip"), reverse=True):

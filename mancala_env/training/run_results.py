@@ -191,11 +191,8 @@ def read_run(path: str | Path) -> RunResults:
         has_runs = path.is_dir() and any(path.glob(f"*/{CONFIG_FILE}"))
         hint = f"name the runs in it, such as {path}/*" if has_runs else "mancala train makes such folders"
         raise RunFolderError(f"{path} is not the folder of a run: {CONFIG_FILE} is missing; {hint}")
-    saved, faults = RunFolder(path).examine()
-    if not saved:
-        why = f": {'; '.join(faults)}" if faults else ""
-        raise RunFolderError(f"{path} holds no checkpoint yet{why}")
-    return RunResults(path, saved[-1], read_identity(saved[-1]))
+    checkpoint, _ = RunFolder(path).newest()
+    return RunResults(path, checkpoint, read_identity(checkpoint))
 
 
 def stem(name: str) -> str:
