@@ -123,8 +123,9 @@ def guide_of(
 ) -> Guide:
     """Return a guide of the search that observes positions and calls a network; see :func:`puct`.
 
-    `num_threads` is called at each evaluation, because the threads of an agent may change. The value of a
-    position of which a network of single rounds knows no legal action is the margin of counts.
+    `num_threads` is called at each evaluation, because the threads of an agent may change. In later
+    rounds a player may have only actions that a network of single rounds does not know. The value of such a
+    position is the margin of counts.
     """
     if not callable(evaluate):
         raise InvalidArgument(f"evaluate must be a function of observations and masks, not {evaluate!r}")

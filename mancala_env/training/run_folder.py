@@ -217,7 +217,11 @@ class RunFolder:
         return self.examine()[0]
 
     def newest(self) -> tuple[Path, list[str]]:
-        """Return the newest intact checkpoint, of which there must be one, and the errors of damaged ones."""
+        """Return the newest intact checkpoint, and the errors of damaged ones.
+
+        Raises:
+            RunFolderError: No checkpoint is intact.
+        """
         saved, faults = self.examine()
         if not saved:
             why = f": {'; '.join(faults)}" if faults else ""
