@@ -225,6 +225,7 @@ def plot_profiles(rows: Collection[Row], path: Path) -> None:
         draw_band(axes, LEVELS, np.array(profile), name, number)
     finish(axes, f"Performance profiles, {limit}", (0, 1))
     axes.set_xlabel("mean regret as a share of that of random play")
+    axes.xaxis.set_major_formatter("{x:.0%}")
     axes.set_ylabel("share of runs with at most this regret")
     figure_of(axes).savefig(path)
 
