@@ -68,6 +68,9 @@ def test_a_learner_is_tuned_on_another_ruleset_and_runs_resume(program, tmp_path
     )
     assert "minimax:6" in text, "baselines"
     assert (out / "profiles.png").is_file()
+    assert " | learner | 2 | " in text
+    assert program("--seeds", "1") == 0
+    assert " | learner | 2 | " not in (out / "equal_cost.md").read_text("utf-8"), "a later seed"
     copied = ["--folder", str(tmp_path / "copy"), "--recorded", str(out)]
     assert program("--seeds", "2", *copied) == 0
     for name in (RESULTS, f"tuning/{RESULTS}"):

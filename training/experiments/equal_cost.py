@@ -182,9 +182,15 @@ def tune(folder: Path, name: str, runs: int, minutes: float) -> tuple[dict[str, 
     return tried[int(np.argmin(regrets))], regrets
 
 
-def report(folder: Path, head: str, chosen: Mapping[str, Any]) -> None:
-    """Write equal_cost.md with the tables and every run, and the plots if matplotlib is installed."""
-    results = Results.read(folder / RESULTS)
+def report(folder: Path, head: str, chosen: Mapping[str, Any], seeds: int) -> None:
+    """Write equal_cost.md with the tables and every run, and the plots if matplotlib is installed.
+
+    Recorded runs of later seeds than the first `seeds` are excluded, so that all learners have equally many.
+    """
+    lines = (folder / RESULTS).read_text("utf-8").splitlines(keepends=True)
+    reported = folder / f"reported_{RESULTS}"
+    write_atomically(reported, "".join(one for one in lines if json.loads(one)["seed"] <= seeds).encode())
+    results = Results.read(reported)
     outcome = BenchmarkSummary(results)
     parts = [f"# Learners at equal cost\n\n{head}\n"]
     rows = [[name, LEARNERS[name].plays, json.dumps(settings)] for name, settings in chosen.items()]
@@ -264,7 +270,7 @@ def main(arguments: list[str] | None = None) -> int:
     )  # fmt: skip
     status = 1 if run_plan(wanted) else 0
     tuning = f"{words.tuning_runs} runs of {words.tuning_minutes:g} core minutes on {TUNING_RULESET}"
-    report(words.folder, f"Protocol {protocol}. Tuning: {tuning}.", chosen)
+    report(words.folder, f"Protocol {protocol}. Tuning: {tuning}.", chosen, words.seeds)
     print(f"Written: {words.folder / 'equal_cost.md'}")
     return status
 
