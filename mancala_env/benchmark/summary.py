@@ -148,9 +148,13 @@ class BenchmarkSummary(Tabular):
                 share = (score.optimal_share, None, None)
                 yield *where, row.key.entry, True, *nothing, *regret, unit, *share, *elo, *nothing
 
-    def __init__(self, results: Results) -> None:
-        """Select the last measurements of entries and of runs that were repeated with another version."""
-        self._results, rows = results, results.all_rows()
+    def __init__(self, results: Results, seeds: float = np.inf) -> None:
+        """Select the last measurements of entries and of runs that were repeated with another version.
+
+        Runs of later seeds than the first `seeds` are excluded.
+        """
+        self._results = results
+        rows = [row for row in results.all_rows() if row.key.seed <= seeds]
         rules = {row.key.ruleset: row.key.rules for row in rows}
         every, rows = len(rows), [row for row in rows if row.key.rules == rules[row.key.ruleset]]
         learned = [row for row in rows if row.key.task != BASELINE]

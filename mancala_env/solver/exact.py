@@ -401,8 +401,9 @@ def solve(
     8
     """
     check_position(position)
-    solver = Solver(position.ruleset, memory_mb=memory_mb, num_threads=num_threads)
     if time_limit is not None:
+        whole("num_threads", num_threads, 1, MOST_THREADS)
         filled = _MB_A_SECOND * num_threads * positive("time_limit", time_limit)
-        solver._memory_mb = min(solver._memory_mb, max(1.0, filled))
+        memory_mb = min(positive("memory_mb", memory_mb), max(1.0, filled))
+    solver = Solver(position.ruleset, memory_mb=memory_mb, num_threads=num_threads)
     return solver.solve(position, time_limit=time_limit, progress=progress)

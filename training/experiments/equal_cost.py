@@ -187,11 +187,8 @@ def report(folder: Path, head: str, chosen: Mapping[str, Any], seeds: int) -> No
 
     Recorded runs of later seeds than the first `seeds` are excluded, so that all learners have equally many.
     """
-    lines = (folder / RESULTS).read_text("utf-8").splitlines(keepends=True)
-    reported = folder / f"reported_{RESULTS}"
-    write_atomically(reported, "".join(one for one in lines if json.loads(one)["seed"] <= seeds).encode())
-    results = Results.read(reported)
-    outcome = BenchmarkSummary(results)
+    results = Results.read(folder / RESULTS)
+    outcome = BenchmarkSummary(results, seeds)
     parts = [f"# Learners at equal cost\n\n{head}\n"]
     rows = [[name, LEARNERS[name].plays, json.dumps(settings)] for name, settings in chosen.items()]
     parts.append(markdown.table(("learner", "plays", "settings that differ from the default"), rows))
