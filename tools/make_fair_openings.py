@@ -5,7 +5,6 @@ positions are kept in a file, from which the same command resumes. ``--check`` s
 again without the book of solved positions, and writes no file.
 """
 
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -21,6 +20,7 @@ from mancala_env._util.files import check_can_be_written, written_whole
 from mancala_env._util.package_data import DATA, bundled_file, rulesets_with
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.fair_openings import NO_TURN, FairOpening, fair_openings
+from mancala_env.evaluation.results_file import LinesFile
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.book import keys_of
@@ -67,25 +67,29 @@ def margin_within(solver: Solver, position: Position, most: int) -> int | None:
     return margin if abs(margin) <= most else None
 
 
-class Decisions:
+class Decisions(LinesFile):
     """Decided margins of positions by their lines, kept in a file if one is given.
 
-    The file has a JSON list a line: the largest margin that counts as fair, the actions from the start, and
-    the margin, or null if it is larger.
+    A line of the file has `most`, the largest margin that counts as fair, `turns`, the actions from the
+    start, and `margin`, null if it is larger.
     """
 
-    def __init__(self, solver: Solver, file: Path | None = None) -> None:
-        self.solver, self._file = solver, file
-        rows = map(json.loads, file.read_text("utf-8").splitlines()) if file and file.exists() else ()
-        self._margins = {(most, tuple(line)): margin for most, line, margin in rows}
+    formats = (1,)
+    kind = "decided positions; name another --kept"
+
+    def __init__(self, solver: Solver, path: Path | None = None) -> None:
+        super().__init__(path)
+        self.solver, self._margins = solver, dict[tuple[int, tuple[int, ...]], int | None]()
+
+    def take(self, fields: dict[str, Any]) -> None:
+        """Store the fields of a line; see LinesFile."""
+        self._margins[fields["most"], tuple(fields["turns"])] = fields["margin"]
 
     def margin(self, line: tuple[int, ...], position: Position, most: int) -> int | None:
         """Return what :func:`margin_within` finds for the position after a line of actions."""
         if (most, line) not in self._margins:
             margin = self._margins[most, line] = margin_within(self.solver, position, most)
-            if self._file:
-                with self._file.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps([most, line, margin]) + "\n")
+            self.append_line({"format": 1, "most": most, "turns": line, "margin": margin})
         return self._margins[most, line]
 
     def opening(self, line: tuple[int, ...], position: Position, margin: int) -> FairOpening:
@@ -224,7 +228,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         check_can_be_written(path)
     for ruleset, path in zip(chosen, files, strict=True):
         solver = Solver(ruleset, memory_mb=options.memory_mb, num_threads=options.num_threads)
-        openings, num_undecided = find(Decisions(solver, options.kept), options.turns, options.seconds_each)
+        with Decisions(solver, options.kept) as decisions:
+            openings, num_undecided = find(decisions, options.turns, options.seconds_each)
         if num_undecided and not (options.partial and openings):
             raise MancalaError(
                 f"{num_undecided} positions of {ruleset.name} within {options.turns} turns took longer than "

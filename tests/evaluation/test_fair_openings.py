@@ -98,6 +98,7 @@ def test_a_search_resumes_from_its_decided_positions(tmp_path, monkeypatch, caps
     assert "took longer than 0 s" in capsys.readouterr().err
     assert main(words) == 0
     decided = (tmp_path / "kept").read_bytes()
+    (tmp_path / "kept").write_bytes(decided + b'{"format":1,"mo')  # a killed program left half of a line
     searched: list[Position] = []
 
     def counted(solver: Solver, position: Position, most: int) -> int | None:
@@ -110,6 +111,9 @@ def test_a_search_resumes_from_its_decided_positions(tmp_path, monkeypatch, caps
     assert not searched
     with pytest.raises(SystemExit):
         main(["leyla", *words])
+    (tmp_path / "kept").write_bytes(b"[0, [1], null]\n")
+    assert main(words) == 2
+    assert "kept, line 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in HARD])
