@@ -10,7 +10,7 @@
 | `network` | trained networks: the most probable action, a sampled action, or a search |
 | `perfect` | perfect play by the solver, with or without traps |
 | `user` | agents from your function, network, model or file |
-| `policy_draws` | draws of a Stable-Baselines3 model by the agent's own seed |
+| `policy_draws` | draws of a policy, by a seed for each game |
 | `torch_threads` | a limit on the threads of torch while an agent runs |
 """
 

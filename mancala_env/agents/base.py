@@ -118,8 +118,9 @@ class Agent(ABC):
     def act_seeded(self, games: np.ndarray, seeds: np.ndarray) -> np.ndarray:
         """Choose an action in each game with the game's own seed; the agent's generator does not change.
 
-        `seeds` are uint64 `[B]`. Draws of :meth:`random_seeds` depend only on the seed of each game, other
-        draws on the first seed. So one agent can play in several environments without affecting their games.
+        `seeds` are uint64 `[B]`. All agents of the package draw by :meth:`random_seeds`, so that the action
+        in a game depends on its own seed. One agent can play in several environments without affecting their
+        games.
         """
         before = self._rng
         self._rng, self._given_seeds = np.random.default_rng(seeds[:1]), seeds

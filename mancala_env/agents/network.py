@@ -6,10 +6,10 @@ from typing import Unpack
 import numpy as np
 
 from mancala_env.agents.base import Agent, AgentSettings
+from mancala_env.agents.policy_draws import sampled
 from mancala_env.agents.searchers import PuctAgent
 from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.engine.episode import Rounds
-from mancala_env.engine.validation import check_games
 from mancala_env.networks.checkpoint import (
     InvalidCheckpoint,
     check_ruleset,
@@ -71,10 +71,11 @@ class CheckpointAgent(Agent):
             move, from -1 (a certain loss) to 1.
 
         Raises:
+            IllegalMove: A game is over.
             InvalidCheckpoint: A player to move has no legal action that the network knows.
             InvalidPosition: A game is impossible in the ruleset.
         """
-        games = check_games(self.ruleset, games)
+        games = self._running(games)
         observation = self._observer.empty(len(games))
         legal = np.empty((len(games), self._num_actions), np.bool_)
         self._observer.write(games, observation, legal, num_threads=self.num_threads)
@@ -96,8 +97,7 @@ class SamplingAgent(CheckpointAgent):
 
     def act(self, games: np.ndarray) -> np.ndarray:
         logits, _ = self.evaluate(games)
-        # The largest logit plus Gumbel noise is a sample of the softmax.
-        return (logits + self._rng.gumbel(size=logits.shape)).argmax(axis=1)
+        return sampled(logits, self.random_seeds(len(logits)))
 
 
 class PolicyMctsAgent(PuctAgent, CheckpointAgent):

@@ -1,4 +1,7 @@
-"""Draw actions of a Stable-Baselines3 model with a generator of NumPy."""
+"""Draw actions of a policy, each game's action by a seed of its own.
+
+So the draws of a game do not depend on the other games of a batch. Symbols: B games, A actions.
+"""
 
 import inspect
 import sys
@@ -8,14 +11,22 @@ from typing import Any
 
 import numpy as np
 
-Draw = Callable[[np.ndarray, dict[str, np.ndarray], np.random.Generator], np.ndarray]
-"""Called with observations `[B, *shape]`, masks as keyword arguments, and a generator; returns actions."""
+from mancala_env.search.root_noise import gumbel_draws
+
+Draw = Callable[[np.ndarray, dict[str, np.ndarray], np.ndarray], np.ndarray]
+"""Called with observations `[B, *shape]`, masks by name, and seeds uint64 `[B]`; returns actions."""
 
 _LIBRARIES = ("stable_baselines3", "sb3_contrib")
 
 
+def sampled(logits: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+    """Sample actions from the softmax of logits `[B, A]` with seeds uint64 `[B]`, int64 `[B]`."""
+    # The largest logit plus Gumbel noise is a sample of the softmax.
+    return (logits + gumbel_draws(seeds, logits.shape[1])).argmax(axis=1)
+
+
 def draw_of(model: Any) -> Draw:
-    """Return a function that draws actions of a model; the generator alone determines them."""
+    """Return a function that draws actions of a model; the seeds alone determine them."""
     policy: Any = getattr(model, "policy", None)
     distribution_of = getattr(policy, "get_distribution", None)
     is_of_library = getattr(model.predict, "__module__", "").partition(".")[0] in _LIBRARIES
@@ -27,10 +38,14 @@ def draw_of(model: Any) -> Draw:
     ):
         return _draw_by_probabilities(policy)
 
-    def draw(observation: np.ndarray, masks: dict[str, np.ndarray], rng: np.random.Generator) -> np.ndarray:
-        with _seeded(model, rng):
-            actions, _ = model.predict(observation, deterministic=False, **masks)
-        return np.asarray(actions)
+    def draw(observation: np.ndarray, masks: dict[str, np.ndarray], seeds: np.ndarray) -> np.ndarray:
+        actions = np.empty(len(seeds), object)
+        for b in range(len(seeds)):  # one game at a time, because a model has one generator
+            game = {name: mask[b : b + 1] for name, mask in masks.items()}
+            with _seeded(model, int(seeds[b] >> np.uint64(32))):
+                found, _ = model.predict(observation[b : b + 1], deterministic=False, **game)
+            (actions[b],) = np.asarray(found)
+        return np.array(actions.tolist())
 
     return draw
 
@@ -38,21 +53,19 @@ def draw_of(model: Any) -> Draw:
 def _draw_by_probabilities(policy: Any) -> Draw:
     torch = sys.modules["torch"]
 
-    def draw(observation: np.ndarray, masks: dict[str, np.ndarray], rng: np.random.Generator) -> np.ndarray:
+    def draw(observation: np.ndarray, masks: dict[str, np.ndarray], seeds: np.ndarray) -> np.ndarray:
         policy.set_training_mode(False)  # as predict() does
         seen, _ = policy.obs_to_tensor(observation)
         with torch.no_grad():
             logits = policy.get_distribution(seen, **masks).distribution.logits.float().cpu().numpy()
-        # The largest logit plus Gumbel noise is a sample of the softmax.
-        return (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+        return sampled(logits, seeds)
 
     return draw
 
 
 @contextmanager
-def _seeded(model: Any, rng: np.random.Generator) -> Iterator[None]:
+def _seeded(model: Any, seed: int) -> Iterator[None]:
     """Seed the generators that a model may draw from, and restore them afterwards."""
-    seed = int(rng.integers(2**32))
     torch = sys.modules.get("torch")
     space: Any = getattr(model, "action_space", None)
     has_generator = hasattr(space, "_np_random")

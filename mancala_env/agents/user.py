@@ -25,7 +25,7 @@ import numpy as np
 
 from mancala_env._util.checks import is_whole, one_of, refuse_swapped, truth, whole_actions
 from mancala_env.agents.base import Agent, AgentSettings, InvalidSpec
-from mancala_env.agents.policy_draws import draw_of
+from mancala_env.agents.policy_draws import draw_of, sampled
 from mancala_env.agents.registry import kind_named, maker_hint
 from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.engine.episode import Rounds
@@ -66,7 +66,7 @@ class _UserAgent(Agent):
         self.filed_as, self.is_identified = f"own:{self.spec}", bool(name)
         self._illegal = one_of("illegal", illegal, ("raise", "random"))
 
-    def _checked(self, games: np.ndarray, actions: Any) -> np.ndarray:
+    def _checked(self, games: np.ndarray, actions: Any, seeds: np.ndarray) -> np.ndarray:
         """Return actions int64 `[B]` that are legal in games, or raise an IllegalMove."""
         chosen = whole_actions(f"{self.spec} must choose", actions, len(games)).copy()
         unchecked = np.ones(len(games), np.bool_)
@@ -79,7 +79,7 @@ class _UserAgent(Agent):
                     f'{", ".join(map(str, position.legal_actions))}. illegal="random" plays a random one '
                     "instead"
                 )
-            chosen[b] = self._rng.choice(position.legal_actions)
+            chosen[b] = np.random.default_rng(seeds[b]).choice(position.legal_actions)
         return chosen
 
 
@@ -98,12 +98,12 @@ class FunctionAgent(_UserAgent):
             if not is_whole(action):
                 raise IllegalMove(f"{self.spec} must choose a whole number, not {action!r}")
             actions[b] = action
-        return self._checked(games, actions)
+        return self._checked(games, actions, self.random_seeds(len(games)))
 
 
-Choose = Callable[[np.ndarray, np.ndarray, np.random.Generator], Any]
-"""Called with observations `[B, *shape]`, legal actions bool `[B, A]` and the agent's generator; returns
-actions `[B]`."""
+Choose = Callable[[np.ndarray, np.ndarray, np.ndarray], Any]
+"""Called with observations `[B, *shape]`, legal actions bool `[B, A]` and a seed for each game, uint64 `[B]`;
+returns actions `[B]`."""
 
 
 class PolicyAgent(_UserAgent):
@@ -147,9 +147,10 @@ class PolicyAgent(_UserAgent):
         self.observer.write(games, observation, legal, num_threads=self.num_threads)
         if not legal.any(axis=1).all():
             raise IllegalMove(self._knows_too_little("here the player to move has none of them"))
+        seeds = self.random_seeds(len(games))
         with within_torch_threads(self.num_threads, len(games)):
-            actions = self._choose(observation, legal, self._rng)
-        return self._checked(games, actions)
+            actions = self._choose(observation, legal, seeds)
+        return self._checked(games, actions, seeds)
 
 
 class NamedAgentOptions(TypedDict, total=False):
@@ -216,7 +217,7 @@ def from_function(
     if observation is None:
         return FunctionAgent(ruleset, called, **options)
 
-    def choose(observations: np.ndarray, legal: np.ndarray, _: np.random.Generator) -> Any:
+    def choose(observations: np.ndarray, legal: np.ndarray, _: np.ndarray) -> Any:
         return called(observations, legal)
 
     return PolicyAgent(ruleset, choose, _name_of(function), observation, rounds, **options)
@@ -398,7 +399,7 @@ def _frozen(model: Any) -> Any:
 def _choose_by_logits(module: Any, deterministic: bool) -> Choose:
     torch = sys.modules["torch"]
 
-    def choose(observation: np.ndarray, legal: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def choose(observation: np.ndarray, legal: np.ndarray, seeds: np.ndarray) -> np.ndarray:
         device = next((each.device for each in module.parameters()), torch.device("cpu"))
         was_training = module.training
         module.eval()
@@ -415,10 +416,7 @@ def _choose_by_logits(module: Any, deterministic: bool) -> Choose:
         scores = np.where(legal, logits.float().cpu().numpy(), -np.inf)
         if np.isnan(scores).any():
             raise InvalidSpec("the module returned NaN as logits; its weights may be broken")
-        if not deterministic:
-            # The largest logit plus Gumbel noise is a sample of the softmax.
-            scores = scores + rng.gumbel(size=scores.shape)
-        return scores.argmax(axis=1)
+        return scores.argmax(axis=1) if deterministic else sampled(scores, seeds)
 
     return choose
 
@@ -429,14 +427,14 @@ def _choose_by_predict(model: Any, deterministic: bool) -> Choose:
     normalizing = getattr(model, "_vec_normalize_env", None)  # SB3's VecNormalize, if it was trained in one
     draw = None if deterministic else draw_of(model)
 
-    def choose(observation: np.ndarray, legal: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def choose(observation: np.ndarray, legal: np.ndarray, seeds: np.ndarray) -> np.ndarray:
         if space is not None and space.shape != observation.shape[1:]:
             observation = observation.reshape(len(observation), -1)
         if normalizing is not None:
             observation = normalizing.normalize_obs(observation)
         masks = {"action_masks": legal} if takes_masks else {}
         if draw is not None:
-            return draw(observation, masks, rng)
+            return draw(observation, masks, seeds)
         actions, _ = model.predict(observation, deterministic=True, **masks)
         return np.asarray(actions)
 

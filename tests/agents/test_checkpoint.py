@@ -15,10 +15,11 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from boards import finished
 from checkpoints import LAYLI, Planted, identity_of, weights_file, write_checkpoint
 from error_checks import raises
 
-from mancala_env import Batch, Position, agents, observations, rulesets
+from mancala_env import Batch, IllegalMove, Position, agents, observations, rulesets
 from mancala_env.agents.network import CheckpointAgent
 from mancala_env.cli import main
 from mancala_env.envs.gym import MancalaEnv
@@ -62,6 +63,16 @@ def test_sampled_actions_follow_the_probabilities(checkpoint: Path) -> None:
     first = agent.act(games)
     agent.seed(9)
     assert (agent.act(games) == first).all()
+    alone = [agent.act_seeded(games[:1], np.array([n], np.uint64))[0] for n in range(30)]
+    assert agent.act_seeded(games[:30], np.arange(30, dtype=np.uint64)).tolist() == alone
+
+
+@pytest.mark.parametrize("spec", ["{}", "sample:{}"])
+def test_a_finished_round_has_no_action(spec: str, checkpoint: Path) -> None:
+    """The error once said that the network knows too few actions."""
+    agent = agents.make(spec.format(checkpoint), LAYLI)
+    with raises(IllegalMove, "game 0"):
+        agent.act(finished(LAYLI, (20, 28)).games)
 
 
 def test_plays_wherever_a_spec_is_taken(checkpoint: Path) -> None:

@@ -435,6 +435,29 @@ def test_the_seed_of_an_agent_determines_what_a_model_draws(kind):
     assert (drawn(2) != first).any()
 
 
+def sampling_agents():
+    network = Network(Observer("leyla").shape[0], 6)
+    yield agents.from_policy(network, "leyla", deterministic=False)
+    for kind in (MaskablePPO, PPO, DQN):
+        options: Any = {"exploration_initial_eps": 0.5} if kind is DQN else {}
+        model = kind("MlpPolicy", env_of(illegal="random"), device="cpu", seed=1, **options)
+        if kind is DQN:
+            odd(model).exploration_rate = 0.5
+        yield agents.from_policy(model, "leyla", deterministic=False, illegal="random")
+    yield agents.from_function(lambda position: 0, "leyla", illegal="random", name="zero")
+
+
+def test_the_draw_in_a_game_depends_on_its_own_seed():
+    """Draws once came from the seed of the first game of the batch."""
+    games = np.repeat(positions().games[:8], 5, axis=0)
+    seeds = np.random.default_rng(3).integers(0, 2**64, len(games), dtype=np.uint64)
+    for agent in sampling_agents():
+        together = agent.act_seeded(games, seeds)
+        alone = [agent.act_seeded(games[b : b + 1], seeds[b : b + 1])[0] for b in range(len(games))]
+        assert together.tolist() == alone, agent
+        assert len({tuple(together[b : b + 5]) for b in range(0, 40, 5)}) > 1
+
+
 def test_a_model_draws_by_its_probabilities():
     model = MaskablePPO("MlpPolicy", env_of(), device="cpu", seed=1)
     position = Position.from_games("leyla", positions().games, 9)
