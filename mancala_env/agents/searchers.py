@@ -54,7 +54,7 @@ class MinimaxAgent(Agent):
         """
         super().__init__(ruleset, **settings)
         self.limit = check_limit(limit, ("depth", "nodes", "seconds"), self.spec)
-        new_memory = partial(alphabeta.new_memory, self.ruleset.num_holes, limit.max_depth)
+        new_memory = partial(alphabeta.new_memory, self.ruleset.num_holes, self.limit)
         self._searches = PiecewiseSearch(new_memory, alphabeta.LARGEST_PIECE)
         self._network = network
 

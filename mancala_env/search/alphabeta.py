@@ -32,6 +32,7 @@ from mancala_env.engine.rng import random_below
 from mancala_env.engine.state import NUM_COLUMNS, RUNNING, SOUTH, action_of, load, num_seeds, save
 from mancala_env.engine.turn import STALL_LIMIT, legal_holes, play_turn
 from mancala_env.networks.value import leaf_value, unit_of
+from mancala_env.search.limit import Limit
 from mancala_env.search.piecewise import ACTIVE
 
 ILLEGAL = -1000
@@ -352,8 +353,11 @@ def _write_result(rules, memory, rng_state, results, b):
     results.actions[b] = nth_bit(best, n)
 
 
-def new_memory(num_actions: int, deepest: int) -> AlphaBetaMemory:
-    """Allocate the memory of one thread for searches of up to `deepest` turns."""
+def new_memory(num_actions: int, limit: Limit) -> AlphaBetaMemory:
+    """Allocate the memory of one thread for searches within a limit of depth, nodes or seconds."""
+    deepest = limit.max_depth
+    # Each entry of the table costs a node.
+    bits = deepest + 4 if limit.nodes is None else limit.nodes.bit_length()
     plies = deepest + 1
     rows = plies * num_actions
     return AlphaBetaMemory(
@@ -363,6 +367,6 @@ def new_memory(num_actions: int, deepest: int) -> AlphaBetaMemory:
         scores=np.zeros(rows, np.int64),
         holes=np.zeros(rows, np.int64),
         root_values=np.zeros(num_actions, np.int64),
-        table=np.zeros((1 << min(20, deepest + 4), 2), np.uint64),
+        table=np.zeros((1 << min(20, bits), 2), np.uint64),
         progress=np.zeros(PROGRESS_COLUMNS, np.int64),
     )

@@ -58,6 +58,8 @@ class PiecewiseSearch:
             runs = [(b, b + 1) for b in range(start, stop)] if is_divided else [(start, stop)]
             for first, last in runs:
                 memory.progress[ACTIVE] = 0  # an interrupted search may have left it set
+                if limit.nodes is not None:
+                    memory.table[:] = 0  # known positions save nodes, so the action would depend on them
                 b, left = first, math.inf if limit.nodes is None else limit.nodes
                 started = perf_counter()
                 deadline = started + limit.max_seconds

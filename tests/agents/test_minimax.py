@@ -13,6 +13,7 @@ from error_checks import raises
 from mancala_env import Batch, IllegalMove, Position, Ruleset, agents, rulesets
 from mancala_env.agents import Spec
 from mancala_env.agents.searchers import ILLEGAL, MinimaxAgent, action_values
+from mancala_env.engine.state import END_COLUMN, RUNNING
 from mancala_env.evaluation import play_matches
 from mancala_env.search import Limit, piecewise
 
@@ -229,6 +230,18 @@ def test_nodes_limit_a_search_and_it_is_deterministic():
         depths.append(int(agent.last_depth.min()))
     assert depths[0] >= 1
     assert depths == sorted(set(depths))
+
+
+@pytest.mark.parametrize("spec", ["minimax:300nodes", "minimax:3000nodes", "value+minimax:2000nodes"])
+def test_searches_before_do_not_change_one_with_a_number_of_nodes(spec):
+    batch = Batch("layli_goobalay", 60, seed=2, opening_turns=6)
+    games = batch.games[batch.games[:, END_COLUMN] == RUNNING]
+    seeds = np.arange(len(games), dtype=np.uint64)
+    agent = agents.make(spec, "layli_goobalay", num_threads=1)
+    first = agent.act_seeded(games, seeds)
+    np.testing.assert_array_equal(agent.act_seeded(games[::-1], seeds[::-1])[::-1], first)
+    alone = [int(agent.act_seeded(games[b : b + 1], seeds[b : b + 1])[0]) for b in range(len(games))]
+    assert alone == first.tolist()
 
 
 def test_more_time_searches_deeper(monkeypatch):
