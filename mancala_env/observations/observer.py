@@ -6,6 +6,7 @@ Symbols: B games, A actions, F features of the board, G features of an action.
 """
 
 import math
+from contextlib import suppress
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -209,12 +210,14 @@ def observe(ruleset: RulesetLike, games: np.ndarray, players: int | np.ndarray |
 
 
 def kinds_of(ruleset: RulesetLike) -> tuple[ObservationKind, ...]:
-    """Return the kinds that a ruleset has: all, or all except "values", which needs a value network."""
-    try:
-        version("values", ruleset)
-    except NoValueNetwork:
-        return tuple(kind for kind in KINDS if kind != "values")
-    return KINDS
+    """Return the kinds that a ruleset has: those that need no value network, or whose network is bundled."""
+    ruleset = lookup(ruleset)
+    found: list[ObservationKind] = []
+    for kind in KINDS:
+        with suppress(NoValueNetwork):
+            version(kind, ruleset)
+            found.append(kind)
+    return tuple(found)
 
 
 def version(kind: str, ruleset: RulesetLike | None = None) -> str:

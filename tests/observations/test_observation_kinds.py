@@ -13,7 +13,7 @@ from mancala_env.agents.searchers import ValueMinimaxAgent
 from mancala_env.errors import InvalidArgument
 from mancala_env.networks.value import UNIT
 from mancala_env.networks.value_files import NoValueNetwork
-from mancala_env.observations import KINDS, Observer, kinds_of, version
+from mancala_env.observations import KINDS, Observer, kinds_of, observer, version
 
 NUM_GAMES = 24
 
@@ -117,6 +117,13 @@ def test_values_need_a_bundled_network() -> None:
         Observer(mine, "values")
     assert kinds_of(mine) == KINDS[:-1]
     assert kinds_of("leyla") == KINDS
+    with pytest.MonkeyPatch.context() as patch:  # as a new kind would refuse a ruleset
+
+        def refuse(_: object) -> str:
+            raise NoValueNetwork("none")
+
+        patch.setattr(observer._KINDS["lines"], "version", refuse, raising=False)
+        assert kinds_of("leyla") == tuple(kind for kind in KINDS if kind != "lines")
     # A network of single rounds does not depend on the set-up of the next round.
     matched = replace(rulesets.lookup("gabata_i"), name="mine", match="single")
     assert version("values", matched) == version("values", "gabata_i")
