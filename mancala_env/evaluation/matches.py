@@ -272,12 +272,15 @@ def play_openings(
     Raises:
         IllegalMove: If an agent chooses an illegal action.
         InvalidPosition: If the openings are not games of the first agent's ruleset.
+        InvalidMatch: If an opening is over, or the agents play two rulesets.
         InvalidArgument: If an agent is not an Agent.
     """
     check_agent("first", first)
     check_agent("second", second)
     ruleset = first.ruleset
     openings = check_games(ruleset, openings)
+    if (over := np.flatnonzero(openings[:, END_COLUMN] != RUNNING)).size:
+        raise InvalidMatch(f"openings must be running games; number {over[0]} is over")
     pairs, starts = len(openings), np.concatenate([openings, openings])
     table = MatchGames(first, second, starts, rounds, keeps_turns=recorded is not None)
     table.first_is_south[:pairs] = True

@@ -153,7 +153,7 @@ class Solver(Prover):
                 of the position, and bounds that show which actions are optimal.
 
         Raises:
-            SolverInputError: An argument is invalid.
+            InvalidArgument: An argument is invalid.
             OutOfTime: Another thread has cancelled.
         """
         self._check(position)
@@ -247,6 +247,7 @@ class Solver(Prover):
 
         The bounds are equal if the round is over or the book has the position.
         """
+        self._check(position)
         return self._known(position.games)[:2]
 
     def _known(self, games: np.ndarray) -> tuple[int, int, int]:
@@ -263,6 +264,7 @@ class Solver(Prover):
 
         The position must be running, unless the bounds are equal. After the deadline it raises OutOfTime.
         """
+        self._check(position)
         beta = study.first_beta(lower, upper, guess)
         while lower < upper:
             answer = self._prove_value(position.games, beta)
@@ -394,7 +396,7 @@ def solve(
         The solution; ``is_exact`` is false if time ran out.
 
     Raises:
-        SolverInputError: An argument is invalid.
+        InvalidArgument: An argument is invalid.
 
     >>> from mancala_env import Position, solver
     >>> solver.solve(Position("layli_goobalay")).value

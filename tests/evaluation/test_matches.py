@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from boards import finished
 from error_checks import raises
 
 from mancala_env import IllegalMove, InvalidPosition, Position, agents, rulesets
@@ -275,6 +276,14 @@ def test_agents_of_two_rulesets_cannot_meet():
     one, other = agents.make("random", "leyla"), agents.make("random", "gabata_i")
     with raises(InvalidMatch, "leyla", "gabata_i"):
         play_openings(one, other, openings("leyla", 1, 0, 0))
+
+
+def test_openings_must_be_running_games():
+    """A finished game once counted as a draw."""
+    agent = agents.make("random", "leyla")
+    games = np.concatenate([openings("leyla", 1, 0, 0), finished("leyla", (20, 28)).games])
+    with raises(InvalidMatch, "number 1"):
+        play_openings(agent, agent, games)
 
 
 # The round robin and its file

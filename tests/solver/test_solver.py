@@ -407,8 +407,10 @@ def test_what_is_no_position_is_refused() -> None:
 
 
 def test_a_position_of_another_ruleset_is_refused() -> None:
-    with raises(solver.SolverInputError, "leyla", "gabata_i"):
-        solver.Solver("leyla", memory_mb=1).value(Position("gabata_i"))
+    exact, other = solver.Solver("leyla", memory_mb=1), Position("gabata_i")
+    for ask in (exact.value, exact.known_bounds, lambda position: exact.narrow(position, -2, 2)):
+        with raises(solver.SolverInputError, "leyla", "gabata_i"):
+            ask(other)
 
 
 def test_rulesets_of_the_catalogue_are_solved_near_the_end() -> None:
