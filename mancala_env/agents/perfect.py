@@ -1,6 +1,6 @@
 """Perfect play by the solver, and perfect play that sets traps.
 
-Every action of these agents keeps the exact value of the position.
+Without a limit of time, every action of these agents keeps the exact value of the position.
 """
 
 import time
@@ -54,8 +54,9 @@ class _Cancellation(Event):
 class PerfectAgent(Agent):
     """Play an optimal action, each with equal probability.
 
-    Positions in the opening book need no search. All others are solved; the solver keeps its table between
-    calls. Positions with many free seeds can take minutes or hours, especially on long boards and in Gabata.
+    Positions before the last turn of the opening book need no search. All others are solved; the solver keeps
+    its table between calls. Positions with many free seeds can take minutes or hours, especially on long
+    boards and in Gabata.
 
     ``perfect:0.5s`` limits each position to half a second. If no action is proved optimal in that time, it
     plays the choice of a minimax search. This search evaluates positions with the bundled value network or,
@@ -149,8 +150,7 @@ class TrappingAgent(PerfectAgent):
     """Play the optimal action after which a fallible opponent is expected to lose most.
 
     Several short tree searches predict the opponent's replies. The expected loss counts the next reply, and
-    the replies after up to two further traps. If no predicted reply loses seeds, the mean loss of all replies
-    counts a little.
+    the replies after up to two further traps. The mean loss of all replies counts a little.
 
     Equally good actions have equal probability. If several actions are optimal, it solves many more positions
     than ``perfect``. ``perfect+traps:0.5s`` plays like ``perfect:0.5s`` and looks for traps in the remaining

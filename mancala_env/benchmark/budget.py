@@ -1,8 +1,8 @@
 """Budgets of learners, in environment steps or core minutes, and their measuring points.
 
 A core minute is a minute of processor time of one core, used by the process, its threads and its child
-processes. It does not depend on the load of the machine and excludes accelerators. An environment step is any
-turn of a game that the learner learns from; turns tried by a search do not count.
+processes. It does not depend on the load of the machine and excludes accelerators. An environment step is a
+turn of the learner, in self-play any turn. Turns of an opponent, and turns tried by a search, do not count.
 """
 
 import os

@@ -90,7 +90,7 @@ class RunGroup:
         """Return the mean curve of a measure, where every run has one; [] if a run lacks it.
 
         Runs save checkpoints after different numbers of environment steps. So their curves are interpolated
-        linearly to common numbers of steps, at most 25.
+        linearly to common numbers of steps: those of the runs if all are equal, otherwise at most 25.
         """
         key = measure, against
         curves = [[one for one in run.progress if one.measured.key == key] for run in self.runs]

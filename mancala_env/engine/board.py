@@ -1,8 +1,8 @@
 """Boards in memory, and the operations on them that kernels use.
 
 A board of up to 24 holes is three 64-bit words with one byte for each hole; hole 0 is the lowest byte of the
-first word. So a lap of any length is one masked addition in every ruleset. A set of holes is an integer with
-one bit for each hole ("bits").
+first word. So a lap is one masked addition in every ruleset, and one more for each full tour of the board. A
+set of holes is an integer with one bit for each hole ("bits").
 """
 
 from typing import Any, NamedTuple
@@ -48,8 +48,7 @@ def _round_table() -> np.ndarray:
     return ones.view(np.uint64)
 
 
-# Global arrays are constants for numba. If they were arguments, numba would count references to them at every
-# call, with atomic instructions that take longer than a turn.
+# Global arrays are constants for numba.
 _MAX_HOLES = 2 * MAX_ROW_WIDTH
 _LAPS = _lap_table()
 _ROUND = _round_table()

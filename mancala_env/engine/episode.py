@@ -1,7 +1,8 @@
 """Episodes: start, steps and end.
 
-An episode is one or more rounds of a match, or the whole match (RULES 5). Only :func:`step` combines a turn
-with the end of a round and of an episode. All code that plays episodes calls it.
+An episode is one or more rounds of a match, or the whole match (RULES 5). Only :func:`step_from` combines a
+turn with the end of a round and of an episode. Batches and environments call it, or :func:`step`, which takes
+an action instead of a hole.
 """
 
 from typing import Any, Literal, NamedTuple

@@ -45,11 +45,12 @@ class Event(NamedTuple):
             put_back  an endless relay: every seed returns to its hole before the turn
             pass      `player` cannot sow and passes
             next      `player` is to move; the stall counter is `seeds`
-            end       the round is over because of `reason`; `player` would be next, and the stall counter
-                      is `seeds`
+            end       the round is over because of `reason`; `player` would be next (after an endless relay,
+                      the player who has just moved), and the stall counter is `seeds`
             ========  ==================================================================================
 
-        player: The player of the turn, 0 South or 1 North; in the kinds "next" and "end", the next player.
+        player: The player of the turn, 0 South or 1 North; in the kind "pass", the player who passes; in the
+            kinds "next" and "end", the next player.
         hole: The hole, 0 to H-1 in sowing order; -1 in kinds without a hole.
         seeds: Number of seeds; 0 in kinds without a number.
         reason: "stuck", "stall" or "endless" in the kind "end", otherwise "".

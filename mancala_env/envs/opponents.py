@@ -51,7 +51,7 @@ class Duel:
     """B games, each between the learner and an opponent.
 
     Each game has its own random generator. So a game in a batch equals a single game with the same seed. The
-    caller may keep the arrays that a step returns.
+    caller may keep the arrays that a step returns, except `final_observation`.
 
     Symbols: B games, A actions, N opponents.
 

@@ -35,8 +35,8 @@ _LAPS = (range(1, 2), range(2, 4), range(4, 8), range(8, 16), range(16, 31))
 class Score(NamedTuple):
     """The evaluation of a reply: its reward, -1 to 0, and the exact number of seeds that the move gives away.
 
-    Reward and regret are None if the exact values are unknown. The answer is a hole, such as "S3"; for "sow"
-    also laps and captured seeds. The error says why a reply is invalid.
+    Reward and regret of a legal move are None if the exact values are unknown. The answer is a hole, such as
+    "S3"; for "sow" also laps and captured seeds. The error says why a reply is invalid.
     """
 
     reward: float | None

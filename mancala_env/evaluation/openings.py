@@ -60,7 +60,8 @@ def openings(
     - "training": the other openings.
     - "balanced", "fair": the bundled openings of that name; `opening_turns` is ignored.
 
-    Large sets are sampled. In small sets, no opening repeats before all have occurred.
+    The set "all" and large sets are sampled, and may repeat. In small sets, no opening repeats before all
+    have occurred.
 
     Args:
         ruleset: The ruleset, or its name.

@@ -34,7 +34,7 @@ NO_POSITIONS = (
 )
 """Note for a ruleset without solved positions, with a place for its name."""
 # Expected cost of a mistake, as a share of all seeds, for rulesets without solved positions. In the bundled
-# positions a mistake costs 8 to 25 % of all seeds.
+# positions a mistake costs 8 to 27 % of all seeds.
 _MISTAKE = 1 / 6
 
 

@@ -38,7 +38,8 @@ from mancala_env.rulesets import RulesetLike, lookup
 # This number of turns takes some tens of milliseconds. Python handles Ctrl-C between two pieces of play.
 _TURNS_OF_A_PIECE = 1 << 18
 _GAMES_DRAWN, _MOST_GAMES_DRAWN = 16, 256  # by default, and at most
-# Most random openings that are as long as a round end it. An opening is drawn at most this many times.
+# Most random openings that are as long as a round end it. An opening of the set "all" is drawn at most this
+# many times.
 _DRAWS_OF_AN_OPENING = 100
 
 
@@ -156,7 +157,8 @@ class Batch:
         truncated: bool `[B]`, whether only the limit of 1,000 rounds ended the match (RULES 5.4).
         counts: int16 `[B, 2]`, counts of South and North after the last turn; final counts where `done`.
         final_observation: Like `observation`, valid where `done`: the final position of the episode, seen
-            from the player who has just moved.
+            from the player who has just moved. Kinds with a row for each action have zeros here; see
+            `final_games`.
         final_games: uint64 `[B, NUM_COLUMNS]`, valid where `done`: the final game of the episode.
         games: uint64 `[B, NUM_COLUMNS]`, the games in the format of the engine.
     """
@@ -186,7 +188,8 @@ class Batch:
             num_threads: CPU threads; None uses every core that this process may use.
             first_player: Who starts an episode: 0 South, 1 North, or "random" for a draw at each reset.
             opening_turns: Number of uniformly random turns before an episode begins, 0 to 10,000. Openings
-                that end the round are drawn again; after 100 draws the last one is cut short.
+                that end the round are drawn again; after 100 draws (1,000 with a set) the last one is cut
+                short.
             opening_set: "all" openings, or only those for "training" or "evaluation"
                 (:mod:`mancala_env.engine.holdout`). Without opening turns every episode begins at the start
                 of the round.

@@ -35,7 +35,8 @@ FORMATS = (".svg", ".png", ".gif", ".mp4")
 MIN_WIDTH, MAX_WIDTH = 40, 8_000
 """Limits of the width of a picture, in pixels."""
 _GAME_SEED_SECONDS = 0.1  # shorter than in a single turn, because a game has many turns
-_TURN_SECONDS, _ROUND_SECONDS, _LAST_SECONDS = 0.9, 2.5, 3.0  # pauses after a turn, a round and the game
+# Pauses after a turn and a round of a game, and after a turn that is shown alone.
+_TURN_SECONDS, _ROUND_SECONDS, _LAST_SECONDS = 0.9, 2.5, 3.0
 _FPS = 25
 _SHORTEST = 0.02  # viewers show shorter frames of a GIF for longer
 

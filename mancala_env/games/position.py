@@ -190,7 +190,10 @@ class Position:
 
     @property
     def player(self) -> int:
-        """The player to move, 0 South or 1 North; after the round, the player who would move next."""
+        """The player to move, 0 South or 1 North; after the round, the player who would move next.
+
+        After an endless relay it is the player who has just moved.
+        """
         return int(self._games[0, columns.PLAYER_COLUMN])
 
     @property
@@ -275,7 +278,7 @@ class Position:
         """Return the events of a turn, in order: lifts, drops, relays and the effects of the landing.
 
         The position does not change. An ordinary turn has at most a few hundred events, an endless one
-        (1,000 laps) tens of thousands.
+        (1,000 laps) several thousand.
 
         Raises:
             IllegalMove: The action is illegal.

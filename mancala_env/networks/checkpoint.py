@@ -2,9 +2,9 @@
 
 A checkpoint is a zip file with the members that Stable-Baselines3 saves, and ``identity.json``. The
 identity is read as JSON, the weights (``policy.pth``) with ``torch.load(weights_only=True)``. The network is
-built from the plain data of the identity. The pickled member ``data`` is never opened here. Checkpoints of
-version 0.1 may contain a value network for search (``value_network.f32``) as raw numbers. It is still read,
-but no longer written.
+built from the plain data of the identity. The member ``data``, which contains pickled values, is never
+opened here. Checkpoints of version 0.1 may contain a value network for search (``value_network.f32``) as raw
+numbers. It is still read, but no longer written.
 
 A safetensors file with the identity and the weights is also a checkpoint (``mancala export``).
 """

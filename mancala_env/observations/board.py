@@ -1,7 +1,8 @@
 """The observation kind "board": the whole position as a float32 vector.
 
 Symbols: H holes, F features, B games. Features are seen from one player: index i of a part is that player's
-action i. Their own row comes first, in sowing order. So a position looks the same from both seats.
+action i. Their own row comes first, in sowing order. So a position looks the same from both seats, except
+for the feature `south`.
 """
 
 from collections.abc import Iterable

@@ -27,7 +27,7 @@ class Limit:
     ('6+0.1s', '5000nodes')
 
     Attributes:
-        seconds: Time in seconds, more than 0, for every search.
+        seconds: Time in seconds, more than 0, for every search except one with ``gumbel=True``.
         depth: Depth in turns, 1 to 99, for minimax.
         simulations: Number of simulations, 1 to 10,000,000, for tree searches.
         nodes: Number of turns that the search plays, at least 1, for minimax. The search may exceed it by

@@ -123,7 +123,7 @@ def _drawn(policy: np.ndarray, temperature: np.ndarray, uniform: np.ndarray) -> 
 def schedule(num_holes: int, simulations: int) -> np.ndarray:
     """Return the schedule of sequential halving, int32 `[H + 1, S]`; see GumbelRoots.
 
-    >>> schedule(4, 9)[4].tolist()  # two simulations of each of four actions, then the better two
+    >>> schedule(4, 9)[4].tolist()  # one simulation of each of four actions, then two of the better two
     [0, 0, 0, 0, 1, 1, 2, 2]
     """
     num_left = max(simulations - 1, 1)

@@ -42,7 +42,7 @@ from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.rulesets import MAX_TOTAL_SEEDS
 from mancala_env.search.piecewise import ACTIVE
 
-# Most nodes of a tree (128 MB). Once it is full, rollouts start at its leaves.
+# Most nodes of a tree (168 MB). Once it is full, rollouts start at its leaves.
 MAX_NODES = 1 << 22
 # Length of the longest line: a free seed leaves the board at least every 50 turns.
 MAX_LINE = 50 * MAX_TOTAL_SEEDS + 2
@@ -328,10 +328,10 @@ def search_piece(
 ):
     """Search games `start` to `stop`, for about `piece` simulations.
 
-    A game is searched for `simulations` simulations, or until its value is proven. `match_values` is None, or
-    int32 `[B, 3, T + 1]`. Its rows have, for each final count of South: the match value, -MAX_MATCH_VALUE to
-    MAX_MATCH_VALUE; the smallest match value of this and all larger counts; the largest of this and all
-    smaller counts.
+    A game is searched for `simulations` simulations, or until its value is proven. If only one action is
+    legal, it is not searched. `match_values` is None, or int32 `[B, 3, T + 1]`. Its rows have, for each final
+    count of South: the match value, -MAX_MATCH_VALUE to MAX_MATCH_VALUE; the smallest match value of this and
+    all larger counts; the largest of this and all smaller counts.
 
     Returns the current game. Call the function again with that game to resume the search.
     """

@@ -27,7 +27,7 @@ from mancala_env.solver.proofs import board_key
 
 UNKNOWN = -32768
 """Value of positions that a book does not know."""
-# Arrays of a file. Fifteen turns are millions of positions in the smallest game of the catalogue.
+# Arrays of a file. Ten turns are two million positions in the smallest game of the catalogue.
 _ARRAYS = {
     "turns": ArrayFormat("int64", ()),
     "rests": ArrayFormat("int16", (None,)),

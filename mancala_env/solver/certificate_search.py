@@ -98,8 +98,8 @@ def prove(
         plan: Settings of the proof.
         memory_mb: Most megabytes of the solver's table. The walk takes about 100 bytes for each position.
         num_threads: CPU threads of the solver.
-        checkpoint: File that keeps the work every half minute and after an exception such as Ctrl-C. The same
-            call resumes from it. It is deleted at the end.
+        checkpoint: File that keeps the found turns every half minute and after an exception such as Ctrl-C.
+            The same call resumes from it, after it has searched the value again. It is deleted at the end.
         progress: Called twice a second.
 
     Raises:

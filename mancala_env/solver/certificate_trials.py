@@ -3,7 +3,8 @@
 Several turns may suffice at a position, and their proofs differ much in size. So a turn is chosen by
 *trials*. After each winning turn the walk continues with greedy choices until the position is proved.
 Then the results are taken back. The turn with the smallest trial is taken, and the same follows at the
-next position. A greedy choice is the turn with the largest lead among those that the solver's table proves.
+next position. A greedy choice is, among the turns that the solver's table proves, one with many seeds for the
+prover and few replies for the opponent.
 
 A trial ends unfinished if it is larger than the smallest one so far, larger than a limit, or takes too many
 nodes of the solver. If no trial is finished, all are repeated with a larger limit.
@@ -34,7 +35,7 @@ _TRIAL_STEPS = 20_000
 _FIRST_NODES, _NODES_FACTOR = 256, 4
 # Nodes for the question whether one more turn suffices.
 _MORE_NODES = 2000
-# A trial of fewer positions is kept as a whole.
+# A trial of at most this many positions is kept as a whole.
 _KEPT_TRIAL = 8
 # Nodes of the solver in a trial, after which the trial ends.
 _TRIAL_NODES = 5_000_000

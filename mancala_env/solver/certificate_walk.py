@@ -55,7 +55,7 @@ PAUSED, DONE, NEEDS_BYTE, NEEDS_ROOM, NO_SUCH_TURN, REFUTED, LIMITED = range(7)
 """Values of the register STATUS, the reason why :func:`walk` returned."""
 
 _NO_ROW, _ASK = -1, -2
-# The last word of an entry: 55 bits of the position, and the value + 256 (0: a free slot).
+# The third word of an entry: 55 bits of the position, and the value + 256 (0: a free slot).
 _VALUE_SHIFT, _VALUE_BIAS = np.uint64(55), 256
 _POSITION_BITS = np.uint64((1 << 55) - 1)
 _K1, _K2, _K3 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93), np.uint64(0xC2B2AE3D27D4EB4F)

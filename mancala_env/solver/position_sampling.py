@@ -1,7 +1,7 @@
 """Positions sampled from rounds, and solved sets of them for rulesets of your own.
 
-Positions come from rounds between random or mostly greedy players, at most one per round and phase. If the
-opening book contains all positions of the first phase, it provides those.
+Positions come from rounds between random or mostly greedy players, at most one per round and phase. If there
+is an opening book with positions of the first phase, it provides all of that phase.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ from mancala_env.solver.position_sets import (
 
 Row: TypeAlias = tuple[int, np.ndarray, np.ndarray]
 """Phase, game and action values of a position."""
-# Gabata 3 has few positions of the first phase, because its first turns are forced.
+# Gabata 3 has no positions of the first two phases, because its forced first turns capture many seeds.
 _MOST_ROUNDS = 1000
 # The set of a ruleset of your own: its size, and its limits in nodes of the solver. Limits in nodes give the
 # same set on every machine.

@@ -16,8 +16,9 @@ up (step 5) the bound of its turn has just been found:
 
 1. *Check* whether another thread has answered a position of the line.
 2. *Look up* the position in the table.
-3. *Play* every turn. The remaining free seeds bound the result of a turn. A turn whose result is certain is
-   answered at once. All other turns are kept, ordered by gain, then by the number of replies.
+3. *Play* the turns until one proves enough. The remaining free seeds bound the result of a turn. A turn whose
+   result is certain is answered at once. All other turns are kept, with a score: two replies of the opponent
+   cost as much as one seed of gain.
 4. *Look up* the positions after these turns. If no turn is left, or one proves enough, store and go up.
 5. *Use the bound* of the searched turn. Store and go up if it proves enough or was the last one.
 6. *Defer* turns that reached their limit of nodes ("Deferred turns" in ``docs/explanation/solver.md``).
@@ -25,7 +26,7 @@ up (step 5) the bound of its turn has just been found:
 
 Several threads can run the same search on one table. The line is in arrays, not on a call stack. So the
 kernel can return after a number of nodes, and resume when called again. A node is a position whose turns were
-all played.
+played.
 """
 
 from typing import Any, NamedTuple

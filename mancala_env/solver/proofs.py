@@ -8,8 +8,8 @@ defined in ``docs/research/proof_conditions.md``, with the reasons why they suff
 A proof is *for* one player: the player to move if it is a lower bound, otherwise the opponent. If it has
 seeds to spare, a ransom from an empty hole counts as if the hole were full, and the drain is 0.
 
-Need and drain are counted up to EXACT_CONTENTS, which also stands for all larger numbers. No hole contains
-enough seeds for such a need, so the proof holds only for exactly these contents.
+Need and drain are counted up to EXACT_CONTENTS, which also stands for all larger numbers. Such a need never
+counts as met, so the proof holds only for exactly these contents.
 
 **Key in the table.** A proof has one of three keys, which differ even if every owned hole is empty:
 
@@ -18,8 +18,10 @@ enough seeds for such a need, so the proof holds only for exactly these contents
 - otherwise for exactly these contents.
 
 **Joining conditions.** A proof that uses a bound from the table also takes over its conditions. A turn has
-chain 0 if the free seeds changed, otherwise 1 + the chain of the next position. Need and drain are those of
-the next position, plus one if the turn ransomed. A lower bound needs one turn, an upper bound all turns.
+chain 0 if the free seeds changed, otherwise 1 + the chain of the next position. The need grows by one if
+the player that the proof is for ransoms a hole that is not empty. A drain above 0 grows by one if the other
+player ransoms, and a ransom of an empty hole makes it at least 1. A lower bound needs one turn, an upper
+bound all turns.
 
 A :class:`Scope` without sharing uses the key of the whole position and no conditions.
 """

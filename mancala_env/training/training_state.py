@@ -1,7 +1,7 @@
 """Training state in a checkpoint, read without running code from the file.
 
 Weights and optimizer state are read as tensors, the rest as JSON. The model is built from the run's
-configuration. A checkpoint also has pickled members for ``MaskablePPO.load``, which are never opened here.
+configuration. A checkpoint also has pickled values for ``MaskablePPO.load``, which are never unpickled here.
 """
 
 import json

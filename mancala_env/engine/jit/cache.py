@@ -31,7 +31,7 @@ class KernelCache:
     """The compiled versions of one function, in a folder that belongs to the function's sources.
 
     It replaces ``numba.core.caching.FunctionCache`` in a dispatcher of numba. The function is not a closure.
-    The first save creates the folder. If `is_inner`, the versions are those that other kernels call.
+    If `is_inner`, the versions are those that other kernels call.
     """
 
     def __init__(self, function: Callable[..., Any], folder: str, is_inner: bool = False) -> None:
