@@ -60,18 +60,21 @@ _COMMAND_LINE = """\
 _CONVENTIONS = """\
 Arguments come before options. A ruleset is a [name](rules.md#6-the-rulesets) or the path of a
 [ruleset file](files.md#ruleset-files). An agent is a [spec](agents.md). Tables go to standard output, and
-messages to standard error. `--json` and `--csv -` print data and nothing else.
+messages to standard error. `mancala train`, `grow-value` and `serve` print their messages on standard output.
+`--json` and `--csv -` print data and nothing else.
 
 | exit status | reason |
 |---|---|
 | 0 | success |
 | 1 | `mancala benchmark`: an entry failed or could not run; `mancala verify`: a file is invalid |
 | 2 | invalid input, a file that cannot be read or written, or a missing optional package |
-| 130, 143, 129 | Ctrl-C, SIGTERM, SIGHUP; `mancala serve` ends with 0 after Ctrl-C |
+| 130, 143, 129 | Ctrl-C, SIGTERM, SIGHUP |
+
+After Ctrl-C or SIGTERM, `mancala train` and `mancala serve` end with 0, and `mancala train --seeds` with 130.
 
 | environment variable | meaning |
 |---|---|
-| `NUMBA_CACHE_DIR` | folder of compiled kernels; by default `~/.cache/mancala_env` |
+| `NUMBA_CACHE_DIR` | folder in which `mancala_env` has the compiled kernels; by default `~/.cache` |
 | `MANCALA_CACHE` | folder of files made for your own rulesets; by default `~/.cache/mancala_env_rulesets` |
 | `XDG_CACHE_HOME` | folder to use in place of `~/.cache` |
 | `MANCALA_ENV_QUIET` | any value turns off the message about compiling |
@@ -103,7 +106,8 @@ def settings_page() -> str:
             ]
     parts += [
         "## On a Ray cluster\n",
-        "`training/rllib_train.py` has these settings in addition. See [the guide](../guides/cluster.md).\n",
+        "`training/rllib_train.py` has these settings in addition. It ignores `device`, and has no labels, "
+        "pool and distillation. See [the guide](../guides/cluster.md).\n",
         _settings_table(each for each in settings_of(RayConfig) if each.name not in own),
         "## Bundled configurations\n",
         "`mancala train NAME` uses the file `configs/NAME.yaml`, if it exists.\n",

@@ -39,7 +39,10 @@ class InvalidNetwork(MancalaError):
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkConfig:
-    """Observation and size of a network. No field has a default, so checkpoints contain all of them."""
+    """Observation and size of a network.
+
+    No field has a default, so checkpoints contain all of them.
+    """
 
     observation: ObservationKind = setting(
         "What the network sees: the board, or the result of each action after one turn (afterstates), two "
