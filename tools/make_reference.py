@@ -106,8 +106,8 @@ def settings_page() -> str:
             ]
     parts += [
         "## On a Ray cluster\n",
-        "`training/rllib_train.py` has these settings in addition. It ignores `device`, and has no labels, "
-        "pool and distillation. See [the guide](../guides/cluster.md).\n",
+        "`training/rllib_train.py` has these settings in addition. It ignores `device`, and refuses labels, "
+        "a pool and distillation. See [the guide](../guides/cluster.md).\n",
         _settings_table(each for each in settings_of(RayConfig) if each.name not in own),
         "## Bundled configurations\n",
         "`mancala train NAME` uses the file `configs/NAME.yaml`, if it exists.\n",

@@ -3,7 +3,7 @@
 A hash of the board, seen from the player to move, selects 20 % of all boards. So no list is needed, and all
 machines hold out the same boards. Stores, counters and the seat do not matter: the mirror image of a held-out
 opening is also held out. Training never starts from a held-out board, except the start of the round and where
-a tiny board has no other openings. It does not learn from held-out boards within games.
+a tiny board lacks other openings. It does not learn from held-out boards within games.
 """
 
 from collections.abc import Sequence

@@ -28,7 +28,7 @@ from mancala_env.solver.position_sets import (
 
 Row: TypeAlias = tuple[int, np.ndarray, np.ndarray]
 """Phase, game and action values of a position."""
-# Gabata 3 has no positions of the first two phases, because its forced first turns capture many seeds.
+# Gabata 3 lacks positions of the first two phases, because its forced first turns capture many seeds.
 _MOST_ROUNDS = 1000
 # The set of a ruleset of your own: its size, and its limits in nodes of the solver. Limits in nodes give the
 # same set on every machine.

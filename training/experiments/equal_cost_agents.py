@@ -3,7 +3,7 @@
 python training/experiments/equal_cost_agents.py --folder runs/equal_cost
 
 It writes one line for each run to agents.jsonl in the folder, and tables to agents.md. Runs whose files are
-missing are left out. An interrupted command resumes when you run it again.
+missing are skipped. An interrupted command resumes when you run it again.
 
 Each agent is loaded from the files of its run. Its regret must equal the recorded one, or the program stops.
 TD keeps its weights at half of the budget, so that it learns again from there; the result is the same.
@@ -83,7 +83,7 @@ LOADERS: Mapping[str, tuple[str, Callable[[LearnerRun, Path, int], Agent]]] = {
 
 
 class Name(NamedTuple):
-    """What a line of the results is about; a reference has no budget and the seed 0."""
+    """What a line of the results is about; a reference has an empty budget and the seed 0."""
 
     learner: str
     identity: str
@@ -151,7 +151,7 @@ def ended_runs(folder: Path) -> list[tuple[LearnerRun, Row]]:
     results = Results.read(folder / RESULTS)
     last = {row.key: row for row in results.all_rows() if row.key.task == TASK and results.end(row.key) == ""}
     if not last:
-        raise MancalaError(f"{folder / RESULTS} has no run that has ended")
+        raise MancalaError(f"{folder / RESULTS} needs a run that has ended")
     entries = [read_entry(path) for path in sorted((folder / "entries").glob("*.py")) if path.stem in LOADERS]
     rulesets = list(dict.fromkeys(key.ruleset for key in last))
     limits, seeds = list(dict.fromkeys(key.limit for key in last)), max(key.seed for key in last)
@@ -204,7 +204,7 @@ def run_all(
                 continue
             file, load = LOADERS[run.name]
             if not (run.folder / file).is_file():
-                print(f"{run}: left out, because there is no file {run.folder / file}")
+                print(f"{run}: skipped, because {run.folder / file} is missing")
                 continue
             values = measure(load(run, run.folder / file, row.steps), run.ruleset, limit, memory_mb)
             if abs(values["regret"] - row.score.regret) > 1e-9:
