@@ -74,7 +74,7 @@ class Keys(NamedTuple):
 
     key: Any  # of everything except the stall counter and the contents of owned holes
     exact: Any  # the same with the contents
-    check: Any  # eight more bits of the hash
+    check: Any  # a second hash of the same: a part of the bucket, and eight bits in its entries
     capped: Any  # the same with the contents, up to CAP seeds in each hole
 
 
@@ -142,7 +142,7 @@ def _rotated(rules, board):
 
 @kernel
 def _mixed(board, more):
-    """Hash a board and 64 more bits; return 64 bits, and 8 more in the lowest byte."""
+    """Return two hashes of a board and 64 more bits; the second one is weaker in its low bits."""
     word = board.low * _K1
     word ^= word >> _U29
     word = (word + board.middle) * _K2
@@ -150,7 +150,7 @@ def _mixed(board, more):
     word = (word + more + board.high * _K4) * _K3
     word ^= word >> _U29
     check = (board.low + (board.middle + more) * _K5 + board.high * _K2) * _K4
-    return word, check >> _U56
+    return word, check
 
 
 @kernel
@@ -220,7 +220,7 @@ def look_up(table, game, keys):
         key = table[slot] ^ data
         if key != keys.key and key != keys.capped and key != keys.exact ^ _EXACT_CONTENTS_ONLY:
             continue
-        if check_in(data) != keys.check:
+        if check_in(data) != keys.check >> _U56:
             continue
         entry = unpacked(data)
         if entry.move != NO_MOVE:
@@ -249,7 +249,9 @@ def look_up(table, game, keys):
 @kernel
 def _bucket_of(table, keys):
     """Return the first word of the bucket for all entries of a position."""
-    return np.int64(keys.key & np.uint64(len(table) // WORDS_PER_BUCKET - 1)) * WORDS_PER_BUCKET
+    # For equal keys the bucket depends on the second hash. So keys in a bucket need not agree in any bit.
+    number = ((keys.key ^ keys.check) >> _U32) & np.uint64(len(table) // WORDS_PER_BUCKET - 1)
+    return np.int64(number) * WORDS_PER_BUCKET
 
 
 @kernel
@@ -284,7 +286,8 @@ def store(table, game, keys, scope, proved, work):
     for slot in range(start, start + WORDS_PER_BUCKET, WORDS_PER_ENTRY):
         data = table[slot + 1]
         old = unpacked(data)
-        if table[slot] ^ data == key and check_in(data) == keys.check and old.only_stall == only_stall:
+        is_same = table[slot] ^ data == key and check_in(data) == keys.check >> _U56
+        if is_same and old.only_stall == only_stall:
             victim = slot
             lower, upper = old.lower, old.upper
             chain_lower, chain_upper = old.chain_lower, old.chain_upper
@@ -306,7 +309,7 @@ def store(table, game, keys, scope, proved, work):
     else:
         upper, chain_upper = bound, chain
     entry = Entry(lower, upper, chain_lower, chain_upper, only_stall, move, work, mine, theirs)
-    data = packed(entry, keys.check)
+    data = packed(entry, keys.check >> _U56)
     table[victim] = key ^ data
     table[victim + 1] = data
 

@@ -2,9 +2,9 @@
 
 An entry is 16 bytes: ``key ^ data`` and ``data``. Two threads may write the same entry at once. The resulting
 mixed entry does not match its key and is not found, so no lock is needed (Hyatt and Mann 2002). Four entries
-make a bucket of one cache line. A key has 64 bits of hash, and the data has eight more. The number of the
-bucket is part of the hash. So in a full table of 1 GB, the probability of any false match among 10^10
-look-ups is about 10^-4.
+make a bucket of one cache line. A key has 64 bits of hash. A second hash chooses the bucket, and eight of its
+bits are in the data. So the probability of any false match among 10^10 look-ups is about 10^-10 in a full
+table of any size.
 
 Fields of `data`, low bits first:
 

@@ -58,11 +58,11 @@ def test_a_limit_of_nodes_is_kept_to_the_node_whatever_the_pace(monkeypatch: pyt
         monkeypatch.setattr(prover, "_FIRST_NODES", most)
         monkeypatch.setattr(prover, "_MOST_NODES", most)
         solving = solver.Solver("gabata_seven_holes", memory_mb=1)
-        found = [(solving.value_within(position, 5_000), solving.nodes) for position in asked]
+        found = [(solving.value_within(position, 20_000), solving.nodes) for position in asked]
         ends.append((found, solving.shared_table().copy()))
     (found, table), *others = ends
     assert [value is None for value, _ in found] == [True] * 3 + [False] + [True] * 3
-    assert [nodes for _, nodes in found[:3]] == [5_000, 10_000, 15_000]
+    assert [nodes for _, nodes in found[:3]] == [20_000, 40_000, 60_000]
     assert found[3][0] == solver.solve(easy).value
     for other_found, other_table in others:
         assert other_found == found

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from solver_campaign import random_group, random_ruleset
 
-from mancala_env import Position, solver
-from mancala_env.engine.state import encode, load
+from mancala_env import Batch, Position, solver
+from mancala_env.engine.state import END_COLUMN, RUNNING, encode, load
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.solver import proofs, table
 from mancala_env.solver.book import keys_of as book_keys
@@ -95,6 +95,37 @@ def test_without_sharing_a_proof_is_found_for_the_whole_position_alone() -> None
         lower = look_up_at(rules, at.games, WHOLE, words)[0]
         is_same = at.stall == proved.stall and (at.seeds == proved.seeds).all()
         assert (lower == 7) == is_same
+
+
+@numba.njit
+def write_hashes(rules, games, scope, words, found):
+    for b in range(len(games)):
+        keys = proofs.keys_of(rules, load(games, b), scope)
+        found[b, 0], found[b, 1] = keys.key, np.uint64(proofs._bucket_of(words, keys))
+        found[b, 2] = keys.check
+
+
+@pytest.mark.parametrize("scope", [SHARED, WHOLE])
+@pytest.mark.parametrize("name", ["layli_goobalay", "gabata_i", "layli_goobalay_long"])
+def test_keys_in_a_bucket_agree_in_no_bits(name: str, scope: proofs.Scope) -> None:
+    """The bucket was once a part of the key, so that keys in a bucket agreed in many bits."""
+    batch, rows = Batch(name, 2000, seed=1, num_threads=1), []
+    for _ in range(40):
+        batch.play_random(1)
+        rows.append(batch.games.copy())
+    games = np.concatenate(rows)
+    games = games[games[:, END_COLUMN] == RUNNING]
+    found, words = np.zeros((len(games), 3), np.uint64), np.zeros(table.WORDS_PER_BUCKET << 10, np.uint64)
+    write_hashes(encode(batch.ruleset), games, scope, words, found)
+    key, bucket, _ = np.unique(found, axis=0).T
+    assert len(key) > 20_000
+    for shift in range(0, 60, 6):  # pairs in a bucket whose keys agree in ten bits
+        _, counts = np.unique(
+            (key >> np.uint64(shift) & np.uint64(1023)) << np.uint64(32) | bucket, return_counts=True
+        )
+        pairs = (counts * (counts - 1) // 2).sum()
+        expected = len(key) ** 2 / 2**21
+        assert 0.7 * expected < pairs < 1.3 * expected
 
 
 def test_an_entry_comes_back_as_it_was_packed() -> None:
