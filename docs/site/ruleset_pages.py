@@ -157,7 +157,7 @@ def _facts(ruleset: Ruleset) -> str:
         "Sown": ruleset.direction,
         "Captured hole": _CAPTURED[ruleset.landing],
         "Match": _MATCHES[ruleset.match],
-        "Longest round": f"{ruleset.max_turns:,} turns",
+        "Turns of a round, at most": f"{ruleset.max_turns:,}",
         "Exact value": "unknown" if value is None else f"{value:+d}" if value else "0 (a draw)",
         "Recorded in": ruleset.region,
         "Ruleset": f"`{ruleset.name}`",
@@ -282,7 +282,8 @@ def _index() -> str:
         [
             "# Rulesets",
             "Each ruleset has a card: rules, spaces, exact value, and strength of agents. The value is the "
-            "final lead of the first player with best play of both sides. It is empty where unknown.",
+            "final lead of the player who moves at the start, with best play of both sides. In Gabata 3 that is "
+            "North. It is empty where unknown.",
             "## Games of the written sources",
             written,
             "## Ludii's programs",

@@ -357,8 +357,9 @@ class PlayApp(App[None]):
             self._choose(action)
 
     def action_sow_or_pace(self, action: int, factor: float) -> None:
-        """Sow a hole if the board has one of that number; otherwise change the speed."""
-        if self.stage == "choose" and action < self.game.ruleset.row_width:
+        """Sow a hole if the player has one of that number; otherwise change the speed."""
+        is_hole = action < self.game.ruleset.row_width or action in self.game.position.legal_actions
+        if self.stage == "choose" and is_hole:
             self._choose(action)
         else:
             self.action_pace(factor)

@@ -72,7 +72,7 @@ class ExpertConfig:
 
     share: float = _fraction(
         "Fraction of environment steps, drawn at random, that a search labels; 0 for none. "
-        "Ray, or --rounds above 1, turns a file's value off",
+        "Ray, or --rounds other than 1, turns a file's value off",
         0.0,
     )
     spec: str = setting(f"Search that labels: {_SEARCHES}", "value+minimax:6")

@@ -1,6 +1,7 @@
 /** The agents that the page offers, those of worker.js and those of `mancala serve`: strengths, names, and asking one for a turn. */
 
 import { MATCH } from "./game.js";
+import { keyOfRules } from "./networks.js";
 import { t } from "./texts.js";
 
 /** Range of each agent's strength, [least, default, most]; null for an agent without one. */
@@ -45,7 +46,7 @@ export function recordName(player) {
  * @param {{signal?: AbortSignal}} listening
  */
 export function askAgent(app, searches, { game, rounds, ruleset }, agent, listening) {
-  const network = agent.kind === "network" ? app.networks.get(ruleset.name) ?? null : null;
+  const network = agent.kind === "network" ? app.networks.get(keyOfRules(ruleset)) ?? null : null;
   const { level, ...asked } = agent;
   if (agent.kind !== "served") return searches.ask("choose", game, { ...asked, network }, listening);
   const own = async () => ({ ...(await searches.ask("choose", game, SPARE, listening)), note: `${SPARE.kind}:${SPARE.strength} of the page played` });

@@ -21,7 +21,7 @@ const VIEWS = { play: PlayView, study: StudyView, puzzles: PuzzlesView, learn: L
 class App {
   /** The user's settings, saved in this browser. */
   settings = { theme: "auto", speed: null, keys: true, sounds: false, engines: false, language: null, ...kept.read("settings", {}) };
-  /** Value networks that the user opened, by name: {name, bytes}. */
+  /** Value networks that the user opened, by the key of the rules: {id, weights}. */
   networks = new Map();
   #views = {};
   #shown = null;

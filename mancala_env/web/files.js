@@ -1,13 +1,14 @@
 /** Files that a user opens or drops onto the page. */
 
 import { GameLine } from "./game.js";
-import { readNetwork } from "./networks.js";
+import { keyOfRules, readNetwork } from "./networks.js";
 import { isProof, proofGame, readProof } from "./proof_file.js";
 import { listGames, readRecord } from "./record.js";
 import { readRuleset, SUFFIXES } from "./ruleset_file.js";
 import { t } from "./texts.js";
 
 const MOST_BYTES = 20_000_000;
+let numOpened = 0; // value networks
 
 /** Open a game record, a ruleset file, a proof file or a value network. @param {object} app @param {File} file */
 export async function takeFile(app, file) {
@@ -40,6 +41,6 @@ async function takeNetwork(app, name, bytes) {
   const ruleset = app.engine.rulesets.find((one) => one.name === (found?.ruleset ?? shown?.name)) ?? shown;
   if (!found || !ruleset) throw new Error(t("files.network_wrong"));
   app.engine.valueNetwork(found.weights, ruleset); // throws if it is invalid
-  app.networks.set(ruleset.name, { name, weights: found.weights });
+  app.networks.set(keyOfRules(ruleset), { id: (numOpened += 1), weights: found.weights });
   app.tell(t("files.network", { name, title: ruleset.title }));
 }

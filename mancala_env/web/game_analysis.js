@@ -1,5 +1,6 @@
 /** The values of a game's positions: searches for them in workers or on the server, and what has been found so far. */
 
+import { keyOfRules } from "./networks.js";
 import { isAbort, Searches } from "./searches.js";
 import { bestOf, boundsOf, leadOf, lostBy, narrowed } from "./values.js";
 
@@ -73,12 +74,15 @@ export class GameAnalysis {
         if (!isAbort(error) && !isOptional) this.app.warn(error.message);
       }
     };
+    const network = this.app.networks.get(keyOfRules(game.ruleset)) ?? "bundled";
+    if (known.usedNetwork !== network) delete known.network; // the user has opened another one since
+    known.usedNetwork = network;
     const isOpen = (name) => names.includes(name) && !known[name] && !signal.aborted;
     if (isOpen("book")) ask(this.searcher, "book", "book", {});
     if (!known.exact?.isExact) ask(this.prover, "exact", "values", { milliseconds });
     if (isOpen("search")) await ask(this.searcher, "search", "minimax", { milliseconds: SEARCH_MILLISECONDS });
     if (isOpen("mcts")) await ask(this.searcher, "mcts", "mcts", { milliseconds: SEARCH_MILLISECONDS });
-    if (isOpen("network")) await ask(this.searcher, "network", "minimax", { milliseconds: SEARCH_MILLISECONDS, network: this.app.networks.get(game.ruleset.name) ?? "bundled" });
+    if (isOpen("network")) await ask(this.searcher, "network", "minimax", { milliseconds: SEARCH_MILLISECONDS, network });
   }
 
   /** Grade a game: look its first positions up in the opening book, then solve the others, the last one first, because late

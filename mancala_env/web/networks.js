@@ -7,12 +7,15 @@ const MEMBER = "value_network.f32";
 const PARTS = ["embeddings", "unit_biases", "unit_weights", "bias"];
 const known = new Map();
 
+/** The rules as text: custom rules share a name. @param {import("./engine.js").Ruleset} ruleset */
+export const keyOfRules = ({ name, dials }) => JSON.stringify([name, dials]);
+
 /** The network for a ruleset, loaded into the engine; undefined if no network fits.
  * @param {import("./engine.js").Engine} engine @param {import("./engine.js").Ruleset} ruleset
- * @param {{name: string, weights: ArrayBuffer} | null} file  A file that the user opened; null for the bundled network.
+ * @param {{id: number, weights: ArrayBuffer} | null} file  A file that the user opened; null for the bundled network.
  */
 export async function networkOf(engine, ruleset, file) {
-  const key = `${ruleset.name} ${file?.name ?? ""}`;
+  const key = `${keyOfRules(ruleset)} ${file?.id ?? ""}`;
   if (!known.has(key)) {
     const weights = file?.weights ?? (await bundled(ruleset.name));
     known.set(key, weights ? engine.valueNetwork(weights, ruleset) : undefined);

@@ -18,6 +18,7 @@ export class NewGameForm {
     const before = kept.read("play", {});
     this.chosen = { side: "south", level: levelOf(before.agent), agent: "greedy", strength: 6, rounds: "round", starter: "south", below: true, ...before };
     this.rulesetForm = rulesetFields(app, "play");
+    this.roundsField = this.#choice("rounds", ["round", "match"]);
     this.element = h("form", { class: "fields", onsubmit: (event) => {
       event.preventDefault();
       start();
@@ -25,7 +26,7 @@ export class NewGameForm {
       this.rulesetForm.element,
       this.#choice("side", ["south", "north", "both", "neither"]),
       this.#levelField(),
-      this.#choice("rounds", ["round", "match"]),
+      this.roundsField,
       this.#belowCheck(turn),
       h("details", {}, h("summary", {}, t("play.advanced")), h("div", { class: "fields" },
         this.#agentFields(),
@@ -45,6 +46,7 @@ export class NewGameForm {
   /** Write the choices in one line, for the folded form. */
   #sum() {
     const { side } = this.chosen;
+    this.roundsField.hidden = this.rulesetForm.hasSingleRounds; // a match needs rules for the next round
     const title = this.rulesetForm.title, agent = agentName(this.#agent);
     this.words.textContent = side === "both" ? `${title} · ${t("play.side.both")}` : t("play.summary", { title, side: `${t("play.side")} ${t(`play.side.${side}`)}`, agent });
   }

@@ -28,7 +28,7 @@ export class Place {
     this.element.hidden = !isKnown;
     if (!isKnown) return;
     const game = gameOf(ruleset), { landing, owns_on: side } = ruleset.dials;
-    const facts = { names: t(`place.${game}.names`), about: t(`place.${game}.about`), region: ruleset.region, captured: t(`place.captured.${landing}.${side}`), source: ruleset.source };
+    const facts = { names: t(`place.${game}.names`), about: t(`place.${ruleset.name.startsWith("ludii") ? "ludii" : game}.about`), region: ruleset.region, captured: t(`place.captured.${landing}.${side}`), source: ruleset.source };
     this.title.textContent = t("place.title", { title: ruleset.title });
     this.facts.style.setProperty("--holes", String(ruleset.rowWidth));
     this.facts.replaceChildren(...Object.entries(facts).flatMap(([name, text]) => [h("dt", {}, t(`place.${name}`)), h("dd", {}, text)]));

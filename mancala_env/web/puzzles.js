@@ -260,7 +260,7 @@ export class PuzzlesView {
     this.proved.textContent = t("puzzles.check_wait");
     try {
       const found = await this.proof.values(start, signal, ({ nodes }) => {
-        if (show === this.#shows) this.proved.textContent = t("study.proving", { nodes: numberText(nodes) });
+        if (show === this.#shows) this.proved.textContent = t("puzzles.proving", { nodes: numberText(nodes) });
       });
       if (show !== this.#shows) return;
       this.proved.textContent = checkText(start, found, this.#values);

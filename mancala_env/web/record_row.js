@@ -15,7 +15,7 @@ export function gameRecord(line, players) {
 /** Return the row. @param {import("./play.js").PlayView} view @param {(name: string) => void} resume  Called with a saved game's name. */
 export function recordRow(view, resume) {
   const { app, saved } = view;
-  const file = h("input", { type: "file", accept: ".txt,.json,.yaml,.yml,.proof,text/plain", hidden: true, onchange: () => {
+  const file = h("input", { type: "file", accept: ".txt,.json,.yaml,.yml,.proof,.safetensors,.zip,.f32,text/plain", hidden: true, onchange: () => {
     const [opened] = file.files;
     file.value = ""; // so that the same file can be opened again
     if (opened) app.take(opened);

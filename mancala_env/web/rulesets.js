@@ -82,6 +82,10 @@ export function rulesetFields(app, place) {
     element,
     read,
     set,
+    /** Whether the rules have no next round. */
+    get hasSingleRounds() {
+      return (engine.rulesets.find((ruleset) => ruleset.name === chosen.name)?.dials ?? { ...engine.description.defaults, ...chosen.dials }).match === "single";
+    },
     get title() {
       return engine.rulesets.find((ruleset) => ruleset.name === chosen.name)?.title ?? t("ruleset.own_title");
     },

@@ -19,7 +19,7 @@ const whole = (input) => (String(input.value).trim() === "" ? 0 : Number(input.v
 
 export class SetUp {
   #press = "add";
-  #territory = [];
+  #match = {}; // what the form has no fields for: territory, round, starter and debts
   #holes = [];
   #ruleset = null;
 
@@ -33,6 +33,7 @@ export class SetUp {
     this.wrong = h("p", { role: "alert", class: "verdict" });
     this.place = h("div", { onkeydown: (event) => event.stopPropagation() }); // digits sow on the board of the view
     this.presses = Object.keys(PRESSES).map((name) => h("button", { type: "button", "data-does": name, onclick: () => this.#choose(name) }, t(`set_up.press.${name}`)));
+    this.rulesetForm.element.addEventListener("change", () => this.#useRules());
     this.element = h("form", { class: "fields", oninput: () => this.#ruleset && this.#draw(), onsubmit: (event) => {
       event.preventDefault();
       this.#use(use);
@@ -49,9 +50,9 @@ export class SetUp {
 
   /** Fill the form with a position. */
   show(game) {
-    const { ruleset, seeds, owner, stores, player } = game;
+    const { ruleset, seeds, owner, stores, player, territory, round, starter, debts } = game;
     this.#ruleset = ruleset;
-    this.#territory = game.territory;
+    this.#match = { territory, round, starter, debts };
     this.rulesetForm.set(ruleset);
     this.#holes = seeds.map((number, hole) => ({
       seeds: h("input", { type: "number", min: 0, max: 255, value: number, "aria-label": t("set_up.seeds", { hole: placeName(ruleset, hole) }) }),
@@ -99,7 +100,7 @@ export class SetUp {
     if (!numbers.every((number) => Number.isInteger(number) && number >= 0 && number <= 255)) return;
     const caption = t("set_up.total", { seeds: numbers.reduce((sum, number) => sum + number), total: totalSeeds });
     this.pressed ??= new BoardView(this.place, { onHole: (hole) => this.#change(hole) });
-    this.pressed.show({ ruleset: this.#ruleset, territory: this.#territory, round: 1, end: null, ...given }, { caption, pressable: Array.from({ length: numHoles }, (_, hole) => hole) });
+    this.pressed.show({ ruleset: this.#ruleset, ...this.#match, end: null, ...given }, { caption, pressable: Array.from({ length: numHoles }, (_, hole) => hole) });
   }
 
   #start() {
@@ -110,10 +111,25 @@ export class SetUp {
     }
   }
 
+  /** Take the rules of the form: keep the seeds on a board of the same size, or begin with the start of another one. */
+  #useRules() {
+    this.wrong.textContent = "";
+    try {
+      const start = this.app.engine.newGame(this.rulesetForm.read());
+      if (start.ruleset.numHoles !== this.#ruleset?.numHoles) return this.show(start);
+      const { ruleset, territory, round, starter, debts } = start;
+      this.#ruleset = ruleset;
+      this.#match = { territory, round, starter, debts };
+      this.#draw();
+    } catch (error) {
+      this.wrong.textContent = error.message;
+    }
+  }
+
   #use(use) {
     this.wrong.textContent = "";
     try {
-      use(this.app.engine.setUp(this.#ruleset, this.#read()));
+      use(this.app.engine.setUp(this.#ruleset, { ...this.#match, ...this.#read() }));
     } catch (error) {
       this.wrong.textContent = error.message;
     }

@@ -297,6 +297,17 @@ async def test_the_eleventh_and_twelfth_hole_have_keys():
 
 
 @pytest.mark.asyncio
+async def test_holes_won_from_the_opponent_have_keys():
+    start = Position("gabata_i", [4] * 12, territory=[0] * 11 + [1])
+    assert 10 in start.legal_actions
+    game = InteractiveGame(start, rounds="match")
+    app = PlayApp(game, 0)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await pilot.press("minus")
+        assert [str(step.turn) for step in game.steps] == ["S11"]
+
+
+@pytest.mark.asyncio
 async def test_an_answer_to_what_was_taken_back_is_dropped(monkeypatch):
     """The agent's choice arrives after its turn was taken back."""
     game = InteractiveGame("gabata_i", "human", "greedy", seed=1)

@@ -419,6 +419,26 @@ test("a position is filled in, changed and used", () => {
   assert.equal(form.wrong.textContent, "wrong dials");
 });
 
+test("a position is set up under the rules that are chosen, and keeps what a match has decided", () => {
+  const used = [], form = new SetUp(app, (game) => used.push(game));
+  const submit = () => form.element.fire("submit", { preventDefault() {} });
+  const choose = (name) => {
+    form.rulesetForm.set(engine.ruleset(name));
+    form.rulesetForm.element.fire("change");
+  };
+  form.show(engine.fromText("leyla 0,7n,4,0,4,2/0,1,6,4,7n,7 6-0 N"));
+  choose("ludii_leyla");
+  submit();
+  assert.deepEqual([used[0].ruleset.name, used[0].seeds[2], used[0].player], ["ludii_leyla", 4, 1]);
+  choose("gabata_five_holes"); // another board
+  submit();
+  assert.equal(used[1].text, engine.newGame("gabata_five_holes").text);
+  const territory = [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1];
+  form.show(engine.setUp("gabata_i", { seeds: Array(12).fill(4), territory, round: 3, starter: 1 }));
+  submit();
+  assert.deepEqual([used[2].territory, used[2].round, used[2].starter], [territory, 3, 1]);
+});
+
 test("a position is set up by pressing holes", () => {
   const used = [], form = new SetUp(app, (game) => used.push(game));
   form.show(engine.fromText("leyla 0,7n,4,0,4,2/0,1,6,4,7n,7 6-0 N"));

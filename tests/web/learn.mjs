@@ -13,6 +13,7 @@ globalThis.localStorage = newStore();
 globalThis.sessionStorage = newStore();
 const { t } = await at("texts.js");
 const { takeFile } = await at("files.js");
+const { keyOfRules } = await at("networks.js");
 const { GameLine } = await at("game.js");
 const { drawGraph } = await at("graph.js");
 const { KEYS, listen } = await at("keys.js");
@@ -167,9 +168,11 @@ test("a network of the shown ruleset plays from now on", async () => {
   const weights = read("networks/leyla.f32");
   app.shownRuleset = engine.ruleset("leyla");
   await takeFile(app, fileOf("mine.f32", weights));
-  const { name, weights: taken } = app.networks.get("leyla");
-  assert.deepEqual([name, taken.byteLength, app.went.length], ["mine.f32", weights.length, 0]);
+  const { id, weights: taken } = app.networks.get(keyOfRules(app.shownRuleset));
+  assert.deepEqual([taken.byteLength, app.went.length], [weights.length, 0]);
   assert.deepEqual(app.told, [t("files.network", { name: "mine.f32", title: "Leyla (Wegi)" })]);
+  await takeFile(app, fileOf("mine.f32", weights)); // perhaps changed since
+  assert.notEqual(app.networks.get(keyOfRules(app.shownRuleset)).id, id);
 });
 
 test("a file that is neither is refused, and so is a large one", async () => {

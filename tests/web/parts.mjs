@@ -513,10 +513,13 @@ test("bundled networks are fetched once, and those of the user by their names", 
   assert.equal(await networkOf(engine, none, null), undefined);
   assert.deepEqual(asked.slice(2), ["list.json"]);
   const weights = bytesOf(read("networks/leyla.f32"));
-  const mine = await networkOf(engine, leyla, { name: "mine", weights });
+  const mine = await networkOf(engine, leyla, { id: 1, weights });
   assert.notEqual(mine, network);
-  assert.equal(await networkOf(engine, leyla, { name: "mine", weights }), mine);
-  assert.notEqual(await networkOf(engine, leyla, { name: "other", weights }), mine);
+  assert.equal(await networkOf(engine, leyla, { id: 1, weights }), mine);
+  assert.notEqual(await networkOf(engine, leyla, { id: 2, weights }), mine);
+  const custom = (dials) => engine.ownRuleset({ name: "custom", title: "Custom", ...leyla.dials, ...dials });
+  const [one, other] = await Promise.all([custom({ match: "single" }), custom({ match: "single", seeds_per_hole: 3 })].map((rules) => networkOf(engine, rules, { id: 3, weights })));
+  assert.notEqual(one, other);
   assert.equal(asked.length, 3);
   fetched = () => {};
 });

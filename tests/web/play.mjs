@@ -34,6 +34,7 @@ const { coachText, effectsOf, happened } = await at("coach.js");
 const { GameLine, MATCH, turnText } = await at("game.js");
 const { seedsText } = await at("motion.js");
 const { agentName, recordName } = await at("agents.js");
+const { keyOfRules } = await at("networks.js");
 const { PlayView } = await at("play.js");
 const { listGames, readRecord, writeRecord } = await at("record.js");
 const { readAddress } = await at("address.js");
@@ -491,7 +492,7 @@ test("an agent of the server is asked there, and the page's answer is noted", as
   assert.match(JSON.parse(localStorage["mancala.game"]).record, /minimax:6 of the page played/);
   view.begin(new GameLine(engine.newGame("layli_goobalay"), 1), [agent, "you"]);
   assert.equal(app.served_asked.at(-1).given[2].rounds, 1);
-  app.networks.set("layli_goobalay", { name: "mine" });
+  app.networks.set(keyOfRules(engine.ruleset("layli_goobalay")), { name: "mine" });
   view.begin(new GameLine(engine.newGame("layli_goobalay")), [{ kind: "network", strength: 4 }, "you"]);
   assert.deepEqual(asked.at(-1).options, { kind: "network", strength: 4, network: { name: "mine" } });
   assert.equal(view.status.textContent, t("play.thinking", { agent: `${t("agent.network")} 4`, player: "South" }));
@@ -804,7 +805,7 @@ test("each search of a position is asked once, and the quick ones one after the 
   await soon();
   assert.deepEqual(app.warned, ["no solver"]);
   asked.length = 0;
-  app.networks.set("layli_goobalay", "mine");
+  app.networks.set(keyOfRules(engine.ruleset("layli_goobalay")), "mine");
   view.enter({});
   const network = ["minimax", { milliseconds: 1500, network: "mine" }];
   await soon();
@@ -816,6 +817,12 @@ test("each search of a position is asked once, and the quick ones one after the 
   view.enter({});
   await soon();
   assert.deepEqual(tasks(), []);
+  app.networks.set(keyOfRules(engine.ruleset("layli_goobalay")), "another");
+  view.enter({});
+  await soon();
+  assert.deepEqual(tasks(), [["minimax", { milliseconds: 1500, network: "another" }]]);
+  await answer("minimax", { depth: 3, values: { 1: 0 } });
+  asked.length = 0;
   view.sow(1); // the coach has solved the position after it
   await soon();
   assert.deepEqual(asked.filter(({ game }) => game === view.line.game).map(({ task }) => task), ["minimax"]);

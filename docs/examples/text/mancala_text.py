@@ -47,7 +47,7 @@ class MancalaTask(vf.Task[MancalaData, vf.State, vf.TaskConfig]):
 
     @vf.reward
     async def exact(self, trace: vf.Trace) -> dict[str, float]:
-        """Return minus the regret over twice the seeds of the game; -1 for an invalid reply."""
+        """Return minus the regret over twice the seeds of the game, or for "sow" 0 if right; else -1."""
         if self.data.kind == "play":
             return {}
         task = _begin(self.data)
