@@ -42,7 +42,10 @@ _MATCHES = {
         "The loser spreads their seeds over their row. The winner copies this and stores the rest.",
         "#51-layli-goobalay",
     ),
-    "loan": ("Both fill as many holes of four as the loser can. Two missing seeds are lent; an odd one is given.", "#52-leyla"),
+    "loan": (
+        "Both fill as many holes of four as the loser can. Two missing seeds are lent; an odd one is given.",
+        "#52-leyla",
+    ),
     "territory": ("Every hole is filled again. The winner's surplus wins holes of the loser.", "#53-gabata"),
 }
 _OPENINGS = {

@@ -282,8 +282,8 @@ def _index() -> str:
         [
             "# Rulesets",
             "Each ruleset has a card: rules, spaces, exact value, and strength of agents. The value is the "
-            "final lead of the player who moves at the start, with best play of both sides. In Gabata 3 that is "
-            "North. It is empty where unknown.",
+            "final lead of the player who moves at the start, with best play of both sides. In Gabata 3 that "
+            "is North. It is empty where unknown.",
             "## Games of the written sources",
             written,
             "## Ludii's programs",

@@ -256,8 +256,9 @@ def page(found: list[dict[str, Any]]) -> str:
     games = " or ".join(f"{count:,}" for count in sorted({each["games"] for each in found}))
     return f"""# Strength of each configuration
 
-This command trains and evaluates the configurations of `configs/` and writes this page. The JSON file beside
-it holds every number, the speed and the commit of each run.{measured}
+With `--out docs/results/configurations.md` this command trains and evaluates the configurations of
+`configs/` and writes this page. The JSON file beside it holds every number, the speed and the commit of
+each run.{measured}
 
 ```text
 python training/experiments/figures.py --minutes MINUTES --games GAMES --options OPTIONS --seeds SEEDS
