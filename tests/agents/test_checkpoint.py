@@ -218,10 +218,11 @@ def altered_identity(**changes: object) -> bytes:
         ),
     ],
 )
-def test_damaged_identities_are_refused(tmp_path: Path, identity: bytes, says: str) -> None:
-    path = tmp_path / "agent.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("identity.json", identity)
+def test_damaged_identities_are_refused(checkpoint: Path, tmp_path: Path, identity: bytes, says: str) -> None:
+    path = tmp_path / "damaged.zip"
+    with zipfile.ZipFile(checkpoint) as whole, zipfile.ZipFile(path, "w") as archive:
+        for name in whole.namelist():
+            archive.writestr(name, identity if name == "identity.json" else whole.read(name))
     with raises(InvalidCheckpoint, says):
         agents.make(str(path), LAYLI)
 
@@ -298,7 +299,7 @@ def test_loading_needs_no_training_package(checkpoint: Path, tmp_path: Path) -> 
     said = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert said.stdout.strip() in "012345"
+    assert said.stdout.strip() in set("012345")
 
 
 @pytest.mark.parametrize(

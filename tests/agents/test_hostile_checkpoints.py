@@ -173,8 +173,6 @@ def test_what_claims_gigabytes_is_refused_before_they_are_taken(honest: bytes, t
         {"observation_version": None},
         {"observation_version": 1.1},
         {"value_network": 3},
-        {"value_network": {"num_holes": "12"}},
-        {"value_network": {"num_holes": 10**9}},
         {"config": {"x": json.loads("1e999")}},
         {"format_version": [1]},
         {"format_version": "\x1b[2J"},
@@ -186,7 +184,7 @@ def test_wrong_types_are_an_invalid_checkpoint(honest: bytes, tmp_path: Path, ch
     path = tmp_path / "agent.zip"
     path.write_bytes(altered(honest, **changes))
     with raises(InvalidCheckpoint, path) as caught:
-        agents.make(f"policy+minimax:2:{path}", LAYLI)  # also reads the value network
+        agents.make(str(path), LAYLI)
     assert str(caught.value).isprintable()
 
 

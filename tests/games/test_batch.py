@@ -267,6 +267,7 @@ def test_an_opening_no_round_outlasts_is_cut_short():
     for b in range(20):
         game = Position.from_games("ludii_leyla", batch.games, b)
         assert game.legal_actions
+        assert game != Position("ludii_leyla")
 
 
 @pytest.mark.parametrize("opening_set", ["training", "evaluation"])

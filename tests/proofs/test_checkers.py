@@ -172,7 +172,7 @@ def test_damaged_bytes_are_refused(checkers: Checkers) -> None:
             other[place] = byte
         if bytes(other) != content and place not in name and place != name.stop:
             got = checkers.verdict(bytes(other))
-            assert got == "" or "bounds" in got or got == valid, (place, kind, byte)
+            assert got in ("", valid), (place, kind, byte)
 
 
 @pytest.mark.slow

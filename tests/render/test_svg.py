@@ -11,7 +11,7 @@ from error_checks import raises
 from mancala_env import Batch, IllegalMove, Position, Ruleset, rulesets
 from mancala_env.errors import InvalidArgument
 from mancala_env.render.motion import steps
-from mancala_env.render.scene import MAX_SEEDS_DRAWN, Disc, describe, layout_of
+from mancala_env.render.scene import MAX_SEEDS_DRAWN, Box, Disc, Words, describe, layout_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 LONG_TURN = Position("layli_goobalay", seeds=[3, 2, 1, 8, 1, 8, 0, 1, 0, 3, 0, 1])
@@ -58,6 +58,12 @@ def test_nothing_lies_outside_the_picture_at_any_width(width, direction):
         if isinstance(shape, Disc):
             assert shape.r <= shape.x <= scene.width - shape.r
             assert shape.r <= shape.y <= scene.height - shape.r
+        elif isinstance(shape, Box):
+            assert 0 <= shape.x <= shape.x + shape.width <= scene.width
+            assert 0 <= shape.y <= shape.y + shape.height <= scene.height
+        elif isinstance(shape, Words):
+            assert 0 <= shape.x <= scene.width
+            assert 0 <= shape.y <= scene.height
 
 
 def test_a_clockwise_board_is_mirrored():

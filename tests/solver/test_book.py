@@ -102,8 +102,9 @@ def test_the_line_of_a_book_is_best_play_to_the_end(small_book: book.Book) -> No
 
 
 def test_a_book_of_other_rules_is_refused() -> None:
-    with pytest.raises(book.InvalidBook):
-        book.Book(SMALL, 2, np.zeros(5, np.int16), checksum=1)
+    for values in (5, 11):  # 11 is the right number
+        with pytest.raises(book.InvalidBook, match="other rules"):
+            book.Book(SMALL, 2, np.zeros(values, np.int16), checksum=1)
 
 
 def test_no_book_where_the_seat_matters() -> None:

@@ -222,9 +222,9 @@ def test_a_damaged_proof_is_rejected_or_is_another_proof(name: str) -> None:
 
 def test_other_rules_make_a_proof_invalid() -> None:
     proof = proved(Position(small("leyla")), ProofPlan(leaf=0))
-    other = Proof(Position(Ruleset(name="other", row_width=3, landing="uur")), proof.claims)
-    with pytest.raises(InvalidProof):
-        verify(other)
+    rules = Ruleset(name="other", row_width=3, landing="weg", round_end="both_stuck")
+    with pytest.raises(InvalidProof, match="letter"):
+        verify(Proof(Position(rules), proof.claims))
 
 
 def test_a_claim_that_no_file_can_have_is_rejected() -> None:

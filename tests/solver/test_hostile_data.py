@@ -98,10 +98,24 @@ def test_no_pickle_is_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shape", ["(157286400,)", "(10,)", "(-1,)", "(1.5,)", "__import__('os')", "(("])
 def test_what_a_header_claims_is_not_believed(shape: str, tmp_path: Path) -> None:
-    header = f"{{'descr': '<i2', 'fortran_order': False, 'shape': {shape}, }}".ljust(117).encode() + b"\n"
+    np.savez(tmp_path / "whole.npz", **arrays_of("book_gabata_five_holes"))
+    Book.of_file(GABATA, tmp_path / "whole.npz")
+    header = f"{{'descr': '<i8', 'fortran_order': False, 'shape': {shape}, }}".ljust(117).encode() + b"\n"
+    with (
+        zipfile.ZipFile(tmp_path / "whole.npz") as whole,
+        zipfile.ZipFile(tmp_path / "book.npz", "w") as archive,
+    ):
+        for name in whole.namelist():
+            archive.writestr(name, whole.read(name))
+        archive.writestr("turns.npy", b"\x93NUMPY\x01\x00v\x00" + header + bytes(8))
+    with raises(InvalidBook, "turns"):
+        Book.of_file(GABATA, tmp_path / "book.npz")
+
+
+def test_a_large_member_is_refused(tmp_path: Path) -> None:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr("turns.npy", b"\x93NUMPY\x01\x00v\x00" + header + bytes(40 << 20))
+        archive.writestr("turns.npy", bytes(40 << 20))
     (tmp_path / "book.npz").write_bytes(file.getvalue())
-    with pytest.raises(InvalidBook):
+    with raises(InvalidBook, "turns.npy", 40 << 20):
         Book.of_file(GABATA, tmp_path / "book.npz")

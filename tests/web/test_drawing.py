@@ -97,6 +97,7 @@ def test_the_page_draws_the_same_scene() -> None:
     for (_, asked), ours, theirs in zip(questions, scenes, answers(questions), strict=True):
         where = asked["text"]
         assert [ours.width, ours.height] == [theirs["width"], theirs["height"]], where
+        assert theirs["title"]
         assert ours.title.startswith(theirs["title"])
         # JavaScript sorts a mapping with numeric keys by key.
         assert_same(sort_badges([as_page(one) for one in ours.shapes]), sort_badges(theirs["shapes"]), where)
