@@ -33,7 +33,9 @@ def test_the_leaderboard_has_the_stored_ratings() -> None:
 
 
 def test_the_balanced_openings_are_counted() -> None:
-    for name, (count,) in rows_by_name("guides/evaluate.md", "Balanced openings").items():
+    rows = rows_by_name("guides/evaluate.md", "Balanced openings")
+    assert set(rows) == set(rulesets_with("openings"))
+    for name, (count,) in rows.items():
         assert int(count) == len(balanced_openings(rulesets.lookup(name))), name
 
 
@@ -91,7 +93,9 @@ def test_other_pages_quote_the_regret_of_the_leaderboard(page: str) -> None:
 
 
 def test_the_solved_positions_are_counted_by_phase() -> None:
-    for name, cells in rows_by_name("results/solved.md", "Solved positions").items():
+    rows = rows_by_name("results/solved.md", "Solved positions")
+    assert set(rows) == set(rulesets_with("positions"))
+    for name, cells in rows.items():
         counts = np.bincount(solver.positions(name).phase, minlength=len(solver.PHASES))
         assert [int(cell) for cell in cells] == counts.tolist(), name
 

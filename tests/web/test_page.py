@@ -876,13 +876,31 @@ def test_it_works_offline_once_loaded(open_page: Open, own_site: Site) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_from_elsewhere_may_run(open_page: Open, site: Site) -> None:
-    page = open_page()
+def test_nothing_from_elsewhere_may_run(open_page: Open, chromium: Browser) -> None:
+    context = chromium.new_context()
+    page = open_page(tab=context.new_page())  # its console may have errors
     policy = page.locator("meta[http-equiv=Content-Security-Policy]").get_attribute("content")
     assert policy is not None
     assert "default-src 'none'" in policy
     assert "unsafe-inline" not in policy
     assert "'unsafe-eval'" not in policy
+    page.evaluate(
+        """() => {
+            const script = document.createElement("script");
+            script.textContent = "document.documentElement.dataset.inline = 'ran'";
+            document.body.append(script);
+            const foreign = document.createElement("script");
+            foreign.src = "data:text/javascript,document.documentElement.dataset.foreign='ran'";
+            return new Promise((done) => {
+                foreign.onload = foreign.onerror = done;
+                document.body.append(foreign);
+            });
+        }"""
+    )
+    ran = page.evaluate("() => ({ ...document.documentElement.dataset })")
+    assert "inline" not in ran
+    assert "foreign" not in ran
+    context.close()
 
 
 @pytest.mark.slow
