@@ -122,11 +122,12 @@ const CHOOSE = {
   async perfect(engine, game, seconds, signal) {
     const known = (await bookOf(engine, game.ruleset))?.values(game) ?? {};
     if (Object.keys(known).length === game.legal.length) return anyBest(known);
+    const spare = Math.min(1500, 500 * seconds); // for minimax
     const search = solverOf(engine, game.ruleset).study(game, { all: false });
-    await search.run({ milliseconds: 1000 * seconds, slice: SLICE, signal });
+    await search.run({ milliseconds: 1000 * seconds - spare, slice: SLICE, signal });
     if (search.isDone) return anyOf(search.result.best);
     const deep = engine.minimax(game, { values: true });
-    await deep.run({ milliseconds: 1500, slice: SLICE, signal });
+    await deep.run({ milliseconds: spare, slice: SLICE, signal });
     const { action } = deep.result;
     deep.close();
     return action >= 0 ? action : engine.greedy(game);
