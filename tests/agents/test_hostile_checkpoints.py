@@ -17,6 +17,7 @@ import torch
 from checkpoint_fuzzing import fuzz, members, packed
 from checkpoints import LAYLI, identity_of, weights_file, write_checkpoint
 from error_checks import raises
+from value_checkpoints import checkpoint_of
 
 from mancala_env import Position, agents
 from mancala_env.networks.checkpoint import Identity, InvalidCheckpoint, load_value_weights, read_identity
@@ -186,6 +187,15 @@ def test_wrong_types_are_an_invalid_checkpoint(honest: bytes, tmp_path: Path, ch
     with raises(InvalidCheckpoint, path) as caught:
         agents.make(str(path), LAYLI)
     assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("num_holes", ["12", 10**9])
+def test_a_wrong_value_network_is_an_invalid_checkpoint(tmp_path: Path, num_holes: object) -> None:
+    path = checkpoint_of(tmp_path / "agent.zip")
+    agents.make(f"policy+minimax:2:{path}", LAYLI)
+    path.write_bytes(altered(path.read_bytes(), value_network={"num_holes": num_holes}))
+    with raises(InvalidCheckpoint, path):
+        agents.make(f"policy+minimax:2:{path}", LAYLI)
 
 
 def test_a_deep_config_is_refused(honest: bytes, tmp_path: Path) -> None:
