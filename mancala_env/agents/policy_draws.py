@@ -39,13 +39,13 @@ def draw_of(model: Any) -> Draw:
         return _draw_by_probabilities(policy)
 
     def draw(observation: np.ndarray, masks: dict[str, np.ndarray], seeds: np.ndarray) -> np.ndarray:
-        actions = np.empty(len(seeds), object)
+        actions = []
         for b in range(len(seeds)):  # one game at a time, because a model has one generator
             game = {name: mask[b : b + 1] for name, mask in masks.items()}
             with _seeded(model, int(seeds[b] >> np.uint64(32))):
                 found, _ = model.predict(observation[b : b + 1], deterministic=False, **game)
-            (actions[b],) = np.asarray(found)
-        return np.array(actions.tolist())
+            actions.append(np.asarray(found)[0])
+        return np.array(actions)
 
     return draw
 

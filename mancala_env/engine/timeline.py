@@ -46,7 +46,7 @@ class Event(NamedTuple):
             pass      `player` cannot sow and passes
             next      `player` is to move; the stall counter is `seeds`
             end       the round is over because of `reason`; `player` would be next (after an endless relay,
-                      the player who has just moved), and the stall counter is `seeds`
+                      the player of the turn), and the stall counter is `seeds`
             ========  ==================================================================================
 
         player: The player of the turn, 0 South or 1 North; in the kind "pass", the player who passes; in the

@@ -157,7 +157,7 @@ class Batch:
         truncated: bool `[B]`, whether only the limit of 1,000 rounds ended the match (RULES 5.4).
         counts: int16 `[B, 2]`, counts of South and North after the last turn; final counts where `done`.
         final_observation: Like `observation`, valid where `done`: the final position of the episode, seen
-            from the player who has just moved. Kinds with a row for each action have zeros here; see
+            from the player of the last turn. Kinds with a row for each action have zeros here; see
             `final_games`.
         final_games: uint64 `[B, NUM_COLUMNS]`, valid where `done`: the final game of the episode.
         games: uint64 `[B, NUM_COLUMNS]`, the games in the format of the engine.

@@ -192,7 +192,7 @@ class Position:
     def player(self) -> int:
         """The player to move, 0 South or 1 North; after the round, the player who would move next.
 
-        After an endless relay it is the player who has just moved.
+        After an endless relay it is the player of the last turn.
         """
         return int(self._games[0, columns.PLAYER_COLUMN])
 

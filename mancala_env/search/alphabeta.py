@@ -356,8 +356,9 @@ def _write_result(rules, memory, rng_state, results, b):
 def new_memory(num_actions: int, limit: Limit) -> AlphaBetaMemory:
     """Allocate the memory of one thread for searches within a limit of depth, nodes or seconds."""
     deepest = limit.max_depth
-    # Each entry of the table costs a node.
-    bits = deepest + 4 if limit.nodes is None else limit.nodes.bit_length()
+    bits = min(20, deepest + 4)
+    if limit.nodes is not None:  # each entry of the table costs a node
+        bits = min(bits, limit.nodes.bit_length())
     plies = deepest + 1
     rows = plies * num_actions
     return AlphaBetaMemory(
@@ -367,6 +368,6 @@ def new_memory(num_actions: int, limit: Limit) -> AlphaBetaMemory:
         scores=np.zeros(rows, np.int64),
         holes=np.zeros(rows, np.int64),
         root_values=np.zeros(num_actions, np.int64),
-        table=np.zeros((1 << min(20, bits), 2), np.uint64),
+        table=np.zeros((1 << bits, 2), np.uint64),
         progress=np.zeros(PROGRESS_COLUMNS, np.int64),
     )

@@ -3,7 +3,7 @@
 An entry is 16 bytes: ``key ^ data`` and ``data``. Two threads may write the same entry at once. The resulting
 mixed entry does not match its key and is not found, so no lock is needed (Hyatt and Mann 2002). Four entries
 make a bucket of one cache line. A key has 64 bits of hash. A second hash chooses the bucket, and eight of its
-bits are in the data. So the probability of any false match among 10^10 look-ups is about 10^-10 in a full
+bits are in the data. So the probability of any false match among 10^10 look-ups is below 10^-10 in a full
 table of any size.
 
 Fields of `data`, low bits first:

@@ -12,6 +12,7 @@ export function rulesetFields(app, place) {
   const name = `ruleset.${place}`;
   const chosen = { name: "layli_goobalay", dials: {}, ...kept.read(name, {}) };
   const keep = () => kept.write(name, chosen);
+  const known = () => engine.rulesets.find((ruleset) => ruleset.name === chosen.name);
   const choice = select([...engine.rulesets.map((ruleset) => [ruleset.name, ruleset.title]), [OWN, t("ruleset.own")]], chosen.name, (value) => {
     chosen.name = value;
     keep();
@@ -35,6 +36,7 @@ export function rulesetFields(app, place) {
     try {
       set(readRuleset(engine, await opened.text(), opened.name));
       keep();
+      element.dispatchEvent(new Event("change", { bubbles: true })); // as if the user had chosen the rules
     } catch (error) {
       app.warn(t("error.file", { file: opened.name, why: error.message }));
     }
@@ -64,8 +66,7 @@ export function rulesetFields(app, place) {
   function show() {
     dials.hidden = chosen.name !== OWN;
     dials.replaceChildren(h("legend", {}, t("ruleset.dials")), ...engine.dials.map((dial) => dialField(dial)), files);
-    const known = engine.rulesets.find((ruleset) => ruleset.name === chosen.name);
-    about.textContent = known ? [known.region, known.source].filter(Boolean).join(". ") : "";
+    about.textContent = [known()?.region, known()?.source].filter(Boolean).join(". ");
   }
 
   const read = () => (chosen.name === OWN ? engine.ownRuleset({ name: "custom", title: t("ruleset.own_title"), ...chosen.dials }) : engine.ruleset(chosen.name));
@@ -82,12 +83,12 @@ export function rulesetFields(app, place) {
     element,
     read,
     set,
-    /** Whether the rules have no next round. */
+    /** Whether a game under these rules is a single round. */
     get hasSingleRounds() {
-      return (engine.rulesets.find((ruleset) => ruleset.name === chosen.name)?.dials ?? { ...engine.description.defaults, ...chosen.dials }).match === "single";
+      return (known()?.dials ?? { ...engine.description.defaults, ...chosen.dials }).match === "single";
     },
     get title() {
-      return engine.rulesets.find((ruleset) => ruleset.name === chosen.name)?.title ?? t("ruleset.own_title");
+      return known()?.title ?? t("ruleset.own_title");
     },
   };
 }

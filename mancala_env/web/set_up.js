@@ -19,7 +19,7 @@ const whole = (input) => (String(input.value).trim() === "" ? 0 : Number(input.v
 
 export class SetUp {
   #press = "add";
-  #match = {}; // what the form has no fields for: territory, round, starter and debts
+  #match = {}; // what the form lacks fields for: territory, round, starter and debts
   #holes = [];
   #ruleset = null;
 
@@ -50,9 +50,8 @@ export class SetUp {
 
   /** Fill the form with a position. */
   show(game) {
-    const { ruleset, seeds, owner, stores, player, territory, round, starter, debts } = game;
-    this.#ruleset = ruleset;
-    this.#match = { territory, round, starter, debts };
+    const { ruleset, seeds, owner, stores, player } = game;
+    this.#takeRules(game);
     this.rulesetForm.set(ruleset);
     this.#holes = seeds.map((number, hole) => ({
       seeds: h("input", { type: "number", min: 0, max: 255, value: number, "aria-label": t("set_up.seeds", { hole: placeName(ruleset, hole) }) }),
@@ -103,35 +102,36 @@ export class SetUp {
     this.pressed.show({ ruleset: this.#ruleset, ...this.#match, end: null, ...given }, { caption, pressable: Array.from({ length: numHoles }, (_, hole) => hole) });
   }
 
-  #start() {
+  #takeRules({ ruleset, territory, round, starter, debts }) {
+    this.#ruleset = ruleset;
+    this.#match = { territory, round, starter, debts };
+  }
+
+  /** Do something, and show its error. */
+  #attempt(act) {
+    this.wrong.textContent = "";
     try {
-      this.show(this.app.engine.newGame(this.rulesetForm.read()));
+      act();
     } catch (error) {
       this.wrong.textContent = error.message;
     }
+  }
+
+  #start() {
+    this.#attempt(() => this.show(this.app.engine.newGame(this.rulesetForm.read())));
   }
 
   /** Take the rules of the form: keep the seeds on a board of the same size, or begin with the start of another one. */
   #useRules() {
-    this.wrong.textContent = "";
-    try {
+    this.#attempt(() => {
       const start = this.app.engine.newGame(this.rulesetForm.read());
       if (start.ruleset.numHoles !== this.#ruleset?.numHoles) return this.show(start);
-      const { ruleset, territory, round, starter, debts } = start;
-      this.#ruleset = ruleset;
-      this.#match = { territory, round, starter, debts };
+      this.#takeRules(start);
       this.#draw();
-    } catch (error) {
-      this.wrong.textContent = error.message;
-    }
+    });
   }
 
   #use(use) {
-    this.wrong.textContent = "";
-    try {
-      use(this.app.engine.setUp(this.#ruleset, { ...this.#match, ...this.#read() }));
-    } catch (error) {
-      this.wrong.textContent = error.message;
-    }
+    this.#attempt(() => use(this.app.engine.setUp(this.#ruleset, { ...this.#match, ...this.#read() })));
   }
 }

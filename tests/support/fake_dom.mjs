@@ -100,6 +100,9 @@ export class FakeElement {
   fire(kind, event = {}) {
     for (const { listener } of this.listeners[kind] ?? []) listener(event);
   }
+  dispatchEvent(event) {
+    this.fire(event.type, event);
+  }
   click = () => this.fire("click");
   focus(options) {
     document.activeElement = this;

@@ -598,8 +598,11 @@ test("the form of a ruleset opens a ruleset file, shows its rule options and sav
     file.fire("change");
     await soon();
   };
+  let changes = 0;
+  form.element.addEventListener("change", () => { changes += 1; });
   file.value = "mine.yaml";
   await open("mine.yaml", "like: leyla\nrow_width: 5\ntitle: Mine\n");
+  assert.deepEqual([changes, warned], [1, [""]]); // as if the user had chosen the rules
   assert.equal(file.value, ""); // so that the same file can be opened again
   const { dials } = form.read();
   assert.deepEqual([dials.name, dials.title, dials.row_width, dials.landing], ["mine", "Mine", 5, "pair"]);

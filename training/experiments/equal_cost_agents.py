@@ -27,7 +27,7 @@ from mancala_env.benchmark import TASKS, Results, plan, read_entry
 from mancala_env.benchmark.results import RESULTS, Row
 from mancala_env.benchmark.runner import LearnerRun
 from mancala_env.errors import MancalaError
-from mancala_env.evaluation.exploit import exploitability, exploitability_text
+from mancala_env.evaluation.exploit import exploitability, exploitability_text, stored_exploitability
 from mancala_env.evaluation.regret import measure_regret
 from mancala_env.evaluation.results_file import LinesFile
 from mancala_env.networks.checkpoint import load_network, read_identity
@@ -61,25 +61,25 @@ def load_gumbel_alphazero(run: LearnerRun, file: Path, steps: int) -> Agent:
     return learner.agent()
 
 
-def load_value(run: LearnerRun, file: Path, steps: int) -> Agent:
-    """Search with a value network."""
-    return agents.make(f"{SEARCH}{file}", run.ruleset, seed=0, num_threads=1)
+def spec_of(prefix: str) -> Callable[[LearnerRun, Path, int], Agent]:
+    """Return the function that makes the agent with the spec `prefix` and the file."""
+    return lambda run, file, steps: made(f"{prefix}{file}", run.ruleset)
 
 
-def load_checkpoint(run: LearnerRun, file: Path, steps: int) -> Agent:
-    """Play by a policy network alone."""
-    return agents.make(str(file), run.ruleset, seed=0, num_threads=1)
+def made(spec: str, ruleset: Ruleset) -> Agent:
+    """Make an agent on one thread."""
+    return agents.make(spec, ruleset, seed=0, num_threads=1)
 
 
 LOADERS: Mapping[str, tuple[str, Callable[[LearnerRun, Path, int], Agent]]] = {
     "td": ("learner.npz", load_td),
-    "value_loop": ("value.safetensors", load_value),
-    "descent": ("descent.safetensors", load_value),
+    "value_loop": ("value.safetensors", spec_of(SEARCH)),
+    "descent": ("descent.safetensors", spec_of(SEARCH)),
     "gumbel_alphazero": ("gumbel_alphazero.safetensors", load_gumbel_alphazero),
-    "ppo": ("run/final.zip", load_checkpoint),
-    "ppo_labels": ("run/final.zip", load_checkpoint),
+    "ppo": ("run/final.zip", spec_of("")),
+    "ppo_labels": ("run/final.zip", spec_of("")),
 }
-"""The file of each learner's run, and the function that makes the agent from it and the number of steps."""
+"""The file of each run, and the function that makes the agent from run, file and number of steps."""
 
 
 class Name(NamedTuple):
@@ -120,24 +120,28 @@ def measure(agent: Agent, ruleset: Ruleset, limit: Limit, memory_mb: int) -> dic
 
     Returns:
         `milliseconds` of processor time for a turn, in a batch of all solved positions (median of five) and
-        `alone` (median of 40 positions); the `bounds` of its exploitability in seeds; and `depths`, the
-        regret of a value network's search at each of DEPTHS, in seeds a move.
+        `alone` (median of 40 positions); the `bounds` of its exploitability in seeds, stored ones if there
+        are any; and `depths`, the regret of a value network's search at each of DEPTHS, in seeds a move.
     """
     solved = positions(ruleset).games
     alone = solved[np.linspace(0, len(solved) - 1, _ALONE).astype(np.int64)]
-    values: dict[str, Any] = {"regret": measure_regret(agent, ruleset).overall.mean_regret}
+    values: dict[str, Any] = {}
     batch = [_milliseconds(agent, solved) / len(solved) for _ in range(_REPEATS)]
     values["milliseconds"] = round(statistics.median(batch), 5)
     values["alone"] = round(statistics.median(_milliseconds(agent, one[None]) for one in alone), 5)
-    found = exploitability(agent, ruleset, limit=limit, memory_mb=memory_mb)
-    values["bounds"] = [found.lower, found.upper]
-    values["depths"] = {}
-    if agent.spec.startswith(SEARCH):
-        for depth in DEPTHS:
-            spec = agent.spec.replace(SEARCH, f"value+minimax:{depth}:")
-            other = agents.make(spec, ruleset, seed=0, num_threads=1)
-            values["depths"][str(depth)] = measure_regret(other, ruleset).overall.mean_regret
-    return values
+    stored = stored_exploitability(ruleset).get(agent.entrant)
+    if stored is None:
+        found = exploitability(agent, ruleset, limit=limit, memory_mb=memory_mb)
+        stored = found.lower, found.upper
+    depths = DEPTHS if agent.spec.startswith(SEARCH) else ()
+    specs = {depth: agent.spec.replace(SEARCH, f"value+minimax:{depth}:") for depth in depths}
+    values["depths"] = {str(depth): regret_of(made(spec, ruleset)) for depth, spec in specs.items()}
+    return values | {"bounds": list(stored)}
+
+
+def regret_of(agent: Agent) -> float:
+    """Return the mean regret over the solved positions."""
+    return measure_regret(agent, agent.ruleset).overall.mean_regret
 
 
 def _milliseconds(agent: Agent, games: np.ndarray) -> float:
@@ -196,8 +200,9 @@ def run_all(
             for spec in REFERENCES:
                 name = Name(spec, spec, ruleset.name, "", 0)
                 if name not in measured.found:
-                    agent = agents.make(spec, ruleset, seed=0, num_threads=1)
-                    measured.add(name, measure(agent, ruleset, limit, memory_mb))
+                    agent = made(spec, ruleset)
+                    values = measure(agent, ruleset, limit, memory_mb)
+                    measured.add(name, {"regret": regret_of(agent)} | values)
         for run, row in runs:
             name = Name(run.name, run.entry.identity, run.ruleset.name, str(run.limit), run.seed)
             if name in measured.found or run.name not in learners:
@@ -206,10 +211,12 @@ def run_all(
             if not (run.folder / file).is_file():
                 print(f"{run}: skipped, because {run.folder / file} is missing")
                 continue
-            values = measure(load(run, run.folder / file, row.steps), run.ruleset, limit, memory_mb)
-            if abs(values["regret"] - row.score.regret) > 1e-9:
-                raise MancalaError(f"{run}: regret {values['regret']}, but {row.score.regret} was recorded")
-            measured.add(name, values)
+            agent = load(run, run.folder / file, row.steps)
+            regret, recorded = regret_of(agent), row.score.regret
+            if abs(regret - recorded) > 1e-9:
+                raise MancalaError(f"{run}: regret {regret}, but {recorded} was recorded")
+            values = measure(agent, run.ruleset, limit, memory_mb)
+            measured.add(name, {"regret": regret} | values)
             print(f"{run}: {exploitability_text(tuple(values['bounds']))} seeds", flush=True)
     return measured.found
 
