@@ -105,7 +105,7 @@ def test_what_a_header_claims_is_not_believed(shape: str, tmp_path: Path) -> Non
         zipfile.ZipFile(tmp_path / "whole.npz") as whole,
         zipfile.ZipFile(tmp_path / "book.npz", "w") as archive,
     ):
-        for name in whole.namelist():
+        for name in set(whole.namelist()) - {"turns.npy"}:
             archive.writestr(name, whole.read(name))
         archive.writestr("turns.npy", b"\x93NUMPY\x01\x00v\x00" + header + bytes(8))
     with raises(InvalidBook, "turns"):
