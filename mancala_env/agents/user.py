@@ -293,7 +293,7 @@ def from_policy(
     name = type(model).__name__
     agent = PolicyAgent(ruleset, choose, name, observation, rounds, module, normalizing, **options)
     if not deterministic:
-        agent.filed_as = f"{agent.filed_as}:drawn"
+        agent.filed_as, agent.is_drawing = f"{agent.filed_as}:drawn", True
     shape, space = agent.observer.shape, getattr(model, "observation_space", None)
     if space is not None and space.shape not in (shape, (int(np.prod(shape)),)):
         raise InvalidSpec(
