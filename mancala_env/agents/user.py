@@ -263,7 +263,8 @@ def from_policy(
             ``predict(observation, deterministic=...)``, and gets ``action_masks`` if it accepts them. A
             module maps observations `[B, *shape]` to logits `[B, A]`, or to a tuple that begins with logits.
             If the model was trained on flattened observations, they are flattened. Observations are
-            normalized by the ``VecNormalize`` of the model's environment, if there is one.
+            normalized by the ``VecNormalize`` of the model's environment, if there is one. A recurrent model
+            starts every turn with an empty memory.
         ruleset: Ruleset name, or a ruleset.
         observation: Observation it was trained on, as in :func:`from_function`.
         rounds: Rounds of the episodes it was trained on.
