@@ -50,6 +50,8 @@ class Agent(ABC):
     """Whether :func:`make` makes the same agent from `spec` again."""
     is_identified = True
     """Whether `entrant` identifies the agent; False for a function without a chosen name."""
+    is_drawing = False
+    """Whether it draws its actions by probabilities, and not only to break ties."""
     _given_seeds: np.ndarray | None = None
 
     def __init__(

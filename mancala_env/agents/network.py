@@ -95,6 +95,8 @@ class CheckpointAgent(Agent):
 class SamplingAgent(CheckpointAgent):
     """Sample actions from the network's policy. The play is weaker, but the games vary."""
 
+    is_drawing = True
+
     def act(self, games: np.ndarray) -> np.ndarray:
         logits, _ = self.evaluate(games)
         return sampled(logits, self.random_seeds(len(logits)))

@@ -52,6 +52,7 @@ def _write_actions(rules, games, rng_states, is_greedy, actions, start, stop):
 class RandomAgent(Agent):
     """Play each legal action with equal probability."""
 
+    is_drawing = True
     _is_greedy = False
 
     def act(self, games: np.ndarray) -> np.ndarray:
@@ -68,4 +69,5 @@ class GreedyAgent(RandomAgent):
     The count (RULES 4) is the store, owned holes, and the free seeds in the player's territory.
     """
 
+    is_drawing = False
     _is_greedy = True

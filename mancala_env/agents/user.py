@@ -117,17 +117,22 @@ class PolicyAgent(_UserAgent):
         observation: str,
         rounds: Rounds,
         module: Any = None,
+        normalizing: Any = None,
         **settings: Any,
     ) -> None:
         super().__init__(ruleset, default_name, **settings)
         self.is_identified |= module is not None
-        self._choose, self._module = choose, module
+        self._choose, self._module, self._normalizing = choose, module, normalizing
         self.observer = Observer(self.ruleset, observation, self.ruleset.num_actions(rounds))
 
     @property
     def entrant(self) -> str:
         filed = super().entrant
-        return filed if self._module is None else f"{filed}:{_hash_of_weights(self._module)}"
+        if self._module is None:
+            return filed
+        if self.observer.kind == "values":  # a model of this kind also accepts "leaves"
+            filed = f"{filed}:{self.observer.version}"
+        return f"{filed}:{_hash_of_weights(self._module, self._normalizing)}"
 
     def check_rounds(self, rounds: Rounds) -> None:
         most = self.ruleset.num_actions(rounds)
@@ -258,7 +263,8 @@ def from_policy(
             ``predict(observation, deterministic=...)``, and gets ``action_masks`` if it accepts them. A
             module maps observations `[B, *shape]` to logits `[B, A]`, or to a tuple that begins with logits.
             If the model was trained on flattened observations, they are flattened. Observations are
-            normalized by the ``VecNormalize`` of the model's environment, if there is one.
+            normalized by the ``VecNormalize`` of the model's environment, if there is one. A recurrent model
+            starts every turn with an empty memory.
         ruleset: Ruleset name, or a ruleset.
         observation: Observation it was trained on, as in :func:`from_function`.
         rounds: Rounds of the episodes it was trained on.
@@ -269,8 +275,8 @@ def from_policy(
             buffers and environments of Stable-Baselines3 are not copied.
         options: As in :func:`from_function`. Only models without masks (PPO, DQN) choose illegal actions.
 
-    The key of its results is the name, a hash of the weights, and whether it draws. So two agents of one
-    model, before and after more training, have different keys.
+    The key of its results is the name, a hash of the weights and of the statistics of ``VecNormalize``, and
+    whether it draws. So two agents of one model, before and after more training, have different keys.
 
     Raises:
         InvalidArgument: The model has an unsupported type or cannot be copied, or another argument is
@@ -279,10 +285,16 @@ def from_policy(
     """
     refuse_swapped("agents.from_policy(model, ruleset)", ruleset, model)
     deterministic, live = truth("deterministic", deterministic), truth("live", live)
-    choose, module = _policy_of(model, deterministic, live)
-    agent = PolicyAgent(ruleset, choose, type(model).__name__, observation, rounds, module, **options)
+    played, module = _played(model, live)
+    normalizing = getattr(played, "_vec_normalize_env", None)  # SB3's VecNormalize, if it was trained in one
+    if played is module:
+        choose = _choose_by_logits(module, deterministic)
+    else:
+        choose = _choose_by_predict(played, normalizing, deterministic)
+    name = type(model).__name__
+    agent = PolicyAgent(ruleset, choose, name, observation, rounds, module, normalizing, **options)
     if not deterministic:
-        agent.filed_as = f"{agent.filed_as}:drawn"
+        agent.filed_as, agent.is_drawing = f"{agent.filed_as}:drawn", True
     shape, space = agent.observer.shape, getattr(model, "observation_space", None)
     if space is not None and space.shape not in (shape, (int(np.prod(shape)),)):
         raise InvalidSpec(
@@ -353,8 +365,8 @@ def from_network(
     return agent
 
 
-def _policy_of(model: Any, deterministic: bool, live: bool) -> tuple[Choose, Any]:
-    """Return the function that chooses actions by a model, and the torch module of its weights, if any."""
+def _played(model: Any, live: bool) -> tuple[Any, Any]:
+    """Return the model that an agent plays, and the torch module of its weights, if any."""
     modules = (sys.modules["torch"].nn.Module,) if "torch" in sys.modules else ()
     is_module = isinstance(model, modules) and not hasattr(model, "predict")
     if isinstance(model, str | Path):
@@ -364,10 +376,8 @@ def _policy_of(model: Any, deterministic: bool, live: bool) -> tuple[Choose, Any
             f"from_policy takes a Stable-Baselines3 model or a torch module, not {model!r}{maker_hint(model)}"
         )
     model = model if live else _frozen(model)
-    if is_module:
-        return _choose_by_logits(model, deterministic), model
-    module = getattr(model, "policy", None)
-    return _choose_by_predict(model, deterministic), module if isinstance(module, modules) else None
+    module = model if is_module else getattr(model, "policy", None)
+    return model, module if isinstance(module, modules) else None
 
 
 # Attributes of a model of Stable-Baselines3 that it does not need to choose an action.
@@ -421,10 +431,9 @@ def _choose_by_logits(module: Any, deterministic: bool) -> Choose:
     return choose
 
 
-def _choose_by_predict(model: Any, deterministic: bool) -> Choose:
+def _choose_by_predict(model: Any, normalizing: Any, deterministic: bool) -> Choose:
     takes_masks = "action_masks" in inspect.signature(model.predict).parameters
     space = getattr(model, "observation_space", None)
-    normalizing = getattr(model, "_vec_normalize_env", None)  # SB3's VecNormalize, if it was trained in one
     draw = None if deterministic else draw_of(model)
 
     def choose(observation: np.ndarray, legal: np.ndarray, seeds: np.ndarray) -> np.ndarray:
@@ -441,12 +450,17 @@ def _choose_by_predict(model: Any, deterministic: bool) -> Choose:
     return choose
 
 
-def _hash_of_weights(module: Any) -> str:
+def _hash_of_weights(module: Any, normalizing: Any) -> str:
+    """Return a hash of a module and of the VecNormalize in front of it, if any."""
     digest, torch = hashlib.sha256(), sys.modules["torch"]
     for name, value in module.state_dict().items():
         digest.update(name.encode())
         # As bytes, because NumPy lacks bfloat16.
         digest.update(value.detach().cpu().flatten().view(torch.uint8).numpy().tobytes())
+    if normalizing is not None and normalizing.norm_obs:
+        seen = normalizing.obs_rms
+        for part in (seen.mean, seen.var, normalizing.clip_obs, normalizing.epsilon):
+            digest.update(np.asarray(part, np.float64).tobytes())
     return "sha256:" + digest.hexdigest()[:16]
 
 

@@ -139,16 +139,28 @@ def _portable(one: Entrant, ruleset: Ruleset) -> _PortableAgent | bytes:
             contents = tuple(file.read_bytes() for file in spec.files)
             if entrant_of(made) != one.identity:
                 raise InvalidMatch(f"a file of {agent.spec} has changed since the start; start again")
+            spec = spec.with_files([file.absolute() for file in spec.files])
             return _PortableAgent(spec, agent.spec, spec.identity, contents)
     return cloudpickle.dumps(agent)  # pyright: ignore[reportPrivateImportUsage]
+
+
+def _is_here(path: Path, content: bytes) -> bool:
+    try:
+        return path.read_bytes() == content
+    except OSError:
+        return False
 
 
 @lru_cache(maxsize=16)
 def _made(sent: _PortableAgent, ruleset: Ruleset, num_threads: int) -> Agent:
     with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder, f"{number}{file.suffix}") for number, file in enumerate(sent.spec.files)]
-        for path, content in zip(paths, sent.contents, strict=True):
-            path.write_bytes(content)
+        paths = []
+        for number, (path, content) in enumerate(zip(sent.spec.files, sent.contents, strict=True)):
+            # A Python file may read files beside it, so it runs at its own place if it is there too.
+            if not _is_here(path, content):
+                path = Path(folder, f"{number}{path.suffix}")
+                path.write_bytes(content)
+            paths.append(path)
         agent = agents.make(sent.spec.with_files(paths), ruleset, num_threads=num_threads)
     agent.spec, agent.filed_as = sent.name, sent.entrant
     return agent

@@ -205,8 +205,12 @@ def test_a_model_of_normalized_observations_gets_them_normalized(live):
     wanted = model.predict(env.normalize_obs(seen), action_masks=masks, deterministic=True)[0]
     assert (agent.act(batch.games) == wanted).all()
     assert (model.predict(seen, action_masks=masks, deterministic=True)[0] != wanted).any()
+    before = agent.entrant
     env.obs_rms.mean[:] = -100
     assert (agent.act(batch.games) == wanted).all() != live
+    # The key of its results changes with the statistics, as with the weights.
+    assert (agent.entrant == before) != live
+    assert agents.from_policy(model, "leyla").entrant != before
 
 
 def test_a_model_that_cannot_be_copied_can_be_shared():
@@ -519,6 +523,9 @@ def test_agents_of_one_name_are_told_apart():
         agents.from_policy(network, "leyla", deterministic=greedy) for greedy in (True, False)
     )
     assert len({frozen.entrant, negated.entrant, drawing.entrant}) == 3
+    per_row = Network(Observer("leyla", "leaves").shape[1], 1)
+    kinds = [agents.from_policy(per_row, "leyla", observation=kind) for kind in ("leaves", "values")]
+    assert kinds[0].entrant != kinds[1].entrant
     with raises(InvalidMatch, "Network", "name="):
         round_robin([frozen, negated], "leyla", games=4)
     one, other = (agents.from_function(first_legal, "leyla") for _ in range(2))

@@ -55,6 +55,19 @@ def test_an_own_network_travels(tmp_path: Path) -> None:
     assert _made(sent, LAYLI, 1).entrant == one.identity
 
 
+def test_a_python_file_reads_the_files_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "action.txt").write_text("2", encoding="utf-8")
+    text = "from pathlib import Path\n" + OWN.format("lambda _: int(BESIDE.read_text(encoding='utf-8'))")
+    beside = "\nBESIDE = Path(__file__).with_name('action.txt').absolute()\nBESIDE.read_bytes()\n"
+    (tmp_path / "mine.py").write_text(text + beside, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    sent = _portable(entrant("python:mine.py:make", LAYLI), LAYLI)
+    assert isinstance(sent, _PortableAgent)
+    monkeypatch.chdir("/")
+    there = _made(sent, LAYLI, 1)
+    assert (there.spec, there.choose(Position(LAYLI))) == ("python:mine.py:make", 2)
+
+
 def test_a_file_that_changed_on_the_way_is_found(tmp_path: Path) -> None:
     path = write_checkpoint(tmp_path / "agent.zip", identity_of())
     one = entrant(f"sample:{path}", LAYLI)
