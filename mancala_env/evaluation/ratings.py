@@ -99,8 +99,10 @@ class Ratings(Tabular):
         games, unlike a comparison of two intervals of :meth:`of`.
 
         Raises:
-            InvalidMatch: If an agent is not rated here.
+            InvalidMatch: If an agent is not rated here, or no other agent is given.
         """
+        if not others:
+            raise InvalidMatch(f"difference needs the agent that {first} is compared with, or several")
         i, *at = self._at(first, *others)
         apart = self.replicates[:, i] - self.replicates[:, at].mean(axis=1)
         low, high = np.quantile(apart, [0.025, 0.975])

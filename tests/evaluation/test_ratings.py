@@ -268,3 +268,9 @@ def test_agents_that_no_games_connect_are_not_rated_together():
     chain = [other, pair, PairCounts("d", "b", counts)]
     assert fit_ratings(chain, num_replicates=5).names == ("c", "d", "a", "b")
     assert "a" in fit_ratings([pair, PairCounts("b", "greedy", counts)], fixed=anchors).names
+
+
+def test_a_difference_needs_another_agent():
+    """It was NaN."""
+    with raises(InvalidMatch, "difference", "random"):
+        fit_ratings([PairCounts("random", "a", (1, 0, 0, 0, 0))], num_replicates=2).difference("random")
