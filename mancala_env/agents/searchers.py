@@ -10,7 +10,7 @@ from typing import Unpack
 
 import numpy as np
 
-from mancala_env._util.checks import is_whole
+from mancala_env._util.checks import is_whole, whole
 from mancala_env.agents.base import Agent, AgentSettings, InvalidSpec
 from mancala_env.engine.state import TERRITORY_COLUMN
 from mancala_env.networks.value import UNIT, unit_of
@@ -65,14 +65,15 @@ class MinimaxAgent(Agent):
     def action_values(self, games: np.ndarray, num_actions: int | None = None) -> np.ndarray:
         """Search every legal action of each game; see :func:`action_values` for arguments and errors."""
         games = self._running(games)
-        size = self.ruleset.row_width if num_actions is None else num_actions
-        if size < self.ruleset.num_holes:
-            rows = (1 << self.ruleset.row_width) - 1
+        width, num_holes = self.ruleset.row_width, self.ruleset.num_holes
+        size = width if num_actions is None else whole("num_actions", num_actions, width, num_holes)
+        if size < num_holes:
+            rows = (1 << width) - 1
             elsewhere = np.flatnonzero(games[:, TERRITORY_COLUMN] != rows)
             if len(elsewhere):
                 raise ValueError(
                     f"num_actions={size} is too small: in game {elsewhere[0]} territory has changed hands; "
-                    f"pass num_actions={self.ruleset.num_holes}"
+                    f"pass num_actions={num_holes}"
                 )
         return self._search_all(games, size, np.zeros(len(games), np.uint64)).values
 
@@ -127,6 +128,7 @@ def action_values(
         InvalidSpec: The depth is invalid.
         InvalidPosition: `games` has another shape or type.
         IllegalMove: A game is over.
+        InvalidArgument: `num_actions` is not a whole number from W to H.
         ValueError: `num_actions` is too small for a game.
     """
     if not is_whole(depth) or not 1 <= depth <= MOST_TURNS:

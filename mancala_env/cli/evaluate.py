@@ -116,6 +116,7 @@ def _print_evaluation(evaluation: Evaluation) -> None:
         head, rows = report.ratings_table(evaluation.ratings, evaluation.exploitability)
         rows = [[">" * (row[0] in evaluation.agents), *row] for row in rows]
         print_table(["", *head], rows, f"Ratings, {evaluation.ruleset}, {evaluation.openings}")
+    if evaluation.matches:
         print_table(*report.matches_table(evaluation.matches), f"Matches from {evaluation.openings}")
     for regrets in report.by_source(evaluation.regrets):
         title = f"Regret against perfect play, seeds per move, {regrets[0].source}"

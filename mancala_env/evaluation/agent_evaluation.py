@@ -16,7 +16,7 @@ from mancala_env.evaluation.ladder import SCALE_ANCHORS, SLOW_ANCHORS, Ladder, s
 from mancala_env.evaluation.match_options import EvaluationKeywords, EvaluationOptions, Progress, ignored
 from mancala_env.evaluation.matches import MatchResult, num_pairs
 from mancala_env.evaluation.openings import InvalidMatch, Openings, openings_in_words, openings_to_evaluate
-from mancala_env.evaluation.ratings import ZERO, Ratings, fit_ratings
+from mancala_env.evaluation.ratings import ZERO, Ratings, connected_agents, fit_ratings
 from mancala_env.evaluation.regret import (
     FIXED_POSITIONS,
     NO_POSITIONS,
@@ -44,6 +44,7 @@ class Evaluation(Tabular):
         agents: Specs of the evaluated agents.
         matches: All matches, each with an evaluated agent as the first agent.
         ratings: Ratings of the evaluated agents and, with the ladder, of its anchors; None without matches.
+            If an exception ended the games, agents that no games connect with the others are missing.
         regrets: Regret of each agent over the bundled positions and, on request, over its own games.
         notes: Notes on the results, for reports.
         regret_differences: Differences of regret between each pair of agents over the bundled positions.
@@ -78,7 +79,7 @@ class Evaluation(Tabular):
     def scale(self) -> str:
         """The scale of the ratings, in words."""
         if self.ratings is None:
-            return "no agent is rated without matches"
+            return "no agent is rated"
         if self.is_on_ladder:
             return f"ratings are on the scale of the stored ladder of {self.ruleset} (random = 0)"
         zero = self.ratings.scale
@@ -134,7 +135,7 @@ class Evaluation(Tabular):
     def _line(self, agent: str) -> str:
         """Return the Elo of an agent and its mean regret over the bundled positions, with 95 % intervals."""
         parts = list[str]()
-        if self.ratings is not None:
+        if self.ratings is not None and agent in self.ratings.names:
             elo, low, high = self.ratings.of(agent)
             parts.append(f"Elo {elo:z.0f} ({low:z.0f} to {high:z.0f}; {self.ratings.scale})")
         for one in self.regrets:
@@ -290,8 +291,11 @@ def _anchors(
 def _with_matches(
     found: Evaluation, fixed: Ratings | None, record_errors: list[OSError], matches: list[MatchResult]
 ) -> Evaluation:
-    ratings = fit_ratings(matches, fixed=fixed)
+    connected = connected_agents(matches, fixed)  # all, unless an exception ended the games
+    rated = [match for match in matches if {match.first, match.second} <= connected]
+    ratings = fit_ratings(rated, fixed=fixed) if rated else None
     notes = [*found.notes, *(f"some games are not recorded: {error}" for error in record_errors)]
+    notes += [f"{name} is not rated: too few games" for name in found.agents if name not in connected]
     is_on_ladder = fixed is not None
     return replace(found, matches=matches, ratings=ratings, notes=notes, is_on_ladder=is_on_ladder)
 

@@ -67,7 +67,7 @@ def plot_win_rates(
     order = [ratings.names[i] for i in ratings.order()]
     index = {name: i for i, name in enumerate(order)}
     rates = np.full((len(order), len(order)), np.nan)
-    for match in matches:
+    for match in (one for one in matches if one.first in index and one.second in index):
         i, j = index[match.first], index[match.second]
         rates[i, j], rates[j, i] = 100 * match.win_rate, 100 - 100 * match.win_rate
     rows = [index[name] for name in order if name in asked]

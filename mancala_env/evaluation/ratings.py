@@ -99,8 +99,10 @@ class Ratings(Tabular):
         games, unlike a comparison of two intervals of :meth:`of`.
 
         Raises:
-            InvalidMatch: If an agent is not rated here.
+            InvalidMatch: If an agent is not rated here, or no other agent is given.
         """
+        if not others:
+            raise InvalidMatch(f"difference needs the agent that {first} is compared with, or several")
         i, *at = self._at(first, *others)
         apart = self.replicates[:, i] - self.replicates[:, at].mean(axis=1)
         low, high = np.quantile(apart, [0.025, 0.975])
@@ -152,7 +154,8 @@ def fit_ratings(
         did not play, the mean of the ratings is 0.
 
     Raises:
-        InvalidMatch: If `matches` is empty, their rulesets differ, or an agent plays itself.
+        InvalidMatch: If `matches` is empty, their rulesets differ, an agent plays itself, or no chain of
+            games connects two agents.
         InvalidArgument: If an element is not a match, or a number is out of range.
     """
     counted = _counted(matches)
@@ -160,6 +163,12 @@ def fit_ratings(
     fixed_names = () if fixed is None else fixed.names
     num_fixed = len(fixed_names)
     names = tuple(dict.fromkeys([*fixed_names, *(name for match in counted for name in match[:2])]))
+    connected = connected_agents(counted, fixed)
+    if (apart := next((name for name in names if name not in connected), None)) is not None:
+        raise InvalidMatch(
+            f"no games connect {apart} with {names[0]}, so they cannot be rated together; play a match "
+            "between them, or against a common opponent"
+        )
     index = {name: i for i, name in enumerate(names)}
     games = np.zeros(len(names), np.int64)
     for match in counted:
@@ -187,6 +196,15 @@ def fit_ratings(
     return Ratings(names, fitted[0], low, high, games, zero, fitted[1:])
 
 
+def connected_agents(matches: Sequence[PairCounts | MatchResult], fixed: Ratings | None) -> set[str]:
+    """Return the agents that a chain of games connects with fixed ratings, or with the first agent."""
+    played = [match[:2] for match in map(_pair_counts, matches) if sum(match.counts) > 0]
+    connected = {matches[0].first} if fixed is None else set(fixed.names)
+    while added := {name for pair in played if connected & {*pair} for name in pair} - connected:
+        connected |= added
+    return connected
+
+
 def _counted(matches: Sequence[Any]) -> list[PairCounts]:
     given = several("matches", matches, "a list of MatchResults or PairCounts")
     if not given:
@@ -201,7 +219,11 @@ def _counted(matches: Sequence[Any]) -> list[PairCounts]:
     played = {match.ruleset for match in given if isinstance(match, MatchResult)}
     if len(played) > 1:
         raise InvalidMatch(f"matches must be of one ruleset, not of {' and '.join(sorted(played))}")
-    return [match if isinstance(match, PairCounts) else as_pair_counts(match) for match in given]
+    return [_pair_counts(match) for match in given]
+
+
+def _pair_counts(match: PairCounts | MatchResult) -> PairCounts:
+    return match if isinstance(match, PairCounts) else as_pair_counts(match)
 
 
 def _check_counts(match: PairCounts) -> None:

@@ -209,8 +209,13 @@ def regret_difference(first: Regret, second: Regret) -> RegretDifference:
             f"regrets must be over the same positions: {first.agent} has {len(first.regrets)} of "
             f"{first.ruleset}, {second.agent} has {len(second.regrets)} of {second.ruleset}"
         )
+    ruleset, other = (one.game or lookup(one.ruleset) for one in (first, second))
+    if ruleset.options != other.options:
+        raise InvalidMatch(
+            f"regrets must be over the same positions: the rules named {ruleset.name} of {first.agent} "
+            f"differ from those of {second.agent}"
+        )
     apart = first.regrets.astype(np.float64) - second.regrets
-    ruleset = first.game or lookup(first.ruleset)
     compared = (first.agent, second.agent, ruleset.name, first.source, len(apart))
     better = (int((apart < 0).sum()), int((apart > 0).sum()))
     return RegretDifference(*compared, float(apart.mean()), paired_interval(apart, ruleset), *better)

@@ -140,8 +140,10 @@ def _page(evaluation: "Evaluation") -> Page:
         page.notes([evaluation.scale])
         page.plots((plots.plot_ratings(ratings, asked), plots.READ_RATINGS))
         page.table(*ratings_table(ratings, evaluation.exploitability), marked=asked)
+    if evaluation.matches:
         page.heading("Matches")
-        page.plots((plots.plot_win_rates(evaluation.matches, ratings, asked), plots.READ_WIN_RATES))
+        if ratings is not None:
+            page.plots((plots.plot_win_rates(evaluation.matches, ratings, asked), plots.READ_WIN_RATES))
         page.table(*matches_table(evaluation.matches))
     add_regret(page, evaluation.regrets)
     if evaluation.regret_differences:

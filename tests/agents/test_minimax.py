@@ -14,6 +14,7 @@ from mancala_env import Batch, IllegalMove, Position, Ruleset, agents, rulesets
 from mancala_env.agents import Spec
 from mancala_env.agents.searchers import ILLEGAL, MinimaxAgent, action_values
 from mancala_env.engine.state import END_COLUMN, RUNNING
+from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation import play_matches
 from mancala_env.search import Limit, piecewise
 
@@ -122,6 +123,13 @@ def test_later_rounds_of_a_match_use_every_hole():
         batch.step(minimax(2, "gabata_i").act(batch.games))
     with raises(ValueError, "num_actions=6", 12):
         action_values("gabata_i", batch.games[moved], 2)
+
+
+@pytest.mark.parametrize("wrong", [5, 0, -1, 13, 6.0, True], ids=repr)
+def test_values_of_fewer_actions_than_a_row_has_are_refused(wrong):
+    """They were cut off silently."""
+    with raises(InvalidArgument, "num_actions", wrong):
+        action_values("leyla", Position("leyla").games, 2, wrong)
 
 
 def free_seeds(entry):

@@ -250,3 +250,27 @@ def test_pair_counts_must_be_five_numbers(counts: Any) -> None:
 def test_pair_counts_have_at_least_one_repeat(repeats: Any) -> None:
     with raises(InvalidArgument, "repeats", repr(repeats)):
         fit_ratings([PairCounts("mine", "random", [1, 0, 0, 0, 1], repeats)])
+
+
+def test_agents_that_no_games_connect_are_not_rated_together():
+    """They had the same mean rating, with intervals as narrow as those of agents that meet."""
+    counts, none = (1, 2, 4, 2, 1), (0, 0, 0, 0, 0)
+    pair, other = PairCounts("a", "b", counts), PairCounts("c", "d", counts)
+    anchors = fit_ratings([PairCounts("random", "greedy", counts)], num_replicates=5)
+    for matches, fixed, apart in (
+        ([pair, other], None, "c"),
+        ([pair, other, PairCounts("b", "c", none)], None, "c"),
+        ([PairCounts("a", "b", none)], None, "b"),
+        ([pair], anchors, "a"),
+    ):
+        with raises(InvalidMatch, apart):
+            fit_ratings(matches, fixed=fixed)
+    chain = [other, pair, PairCounts("d", "b", counts)]
+    assert fit_ratings(chain, num_replicates=5).names == ("c", "d", "a", "b")
+    assert "a" in fit_ratings([pair, PairCounts("b", "greedy", counts)], fixed=anchors).names
+
+
+def test_a_difference_needs_another_agent():
+    """It was NaN."""
+    with raises(InvalidMatch, "difference", "random"):
+        fit_ratings([PairCounts("random", "a", (1, 0, 0, 0, 0))], num_replicates=2).difference("random")

@@ -140,6 +140,17 @@ def test_against_itself_no_game_is_played_twice():
     assert {position.player for position, _ in against} == {0, 1}
 
 
+def test_regrets_of_two_rulesets_of_one_name_are_not_compared():
+    """A file of rules may change under its name, and the new positions may have the old number."""
+    mine = rulesets.lookup({"like": "leyla", "name": "mine", "title": "Mine"})
+    old = replace(measure_regret("greedy", "leyla"), ruleset="mine", game=mine)
+    new = replace(old, agent="random", game=replace(mine, ransoms_empty=False))
+    for pair in ((old, new), (new, old)):
+        with raises(InvalidMatch, "mine", "greedy", "random"):
+            regret_difference(*pair)
+    assert regret_difference(old, replace(old, game=replace(mine, title="Another title"))).mean == 0
+
+
 def test_wrong_arguments_of_regrets_are_named():
     greedy: Any = agents.make("greedy", "leyla")
     measured: Any = measure_regret(greedy, "leyla")

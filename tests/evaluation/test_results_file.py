@@ -16,9 +16,17 @@ from small_disk import largest_file
 from soak_losses import TIRED
 
 from mancala_env import Position, Ruleset, cli, rulesets
-from mancala_env.agents import Agent
+from mancala_env.agents import Agent, from_function
 from mancala_env.errors import MancalaError
-from mancala_env.evaluation import Evaluation, InvalidMatch, InvalidResults, evaluate, ladder, round_robin
+from mancala_env.evaluation import (
+    Evaluation,
+    InvalidMatch,
+    InvalidResults,
+    evaluate,
+    ladder,
+    round_robin,
+    write_report,
+)
 from mancala_env.evaluation.ladder import Ladder
 from mancala_env.evaluation.ratings import PairCounts
 from mancala_env.evaluation.round_robin import PAIRS_PER_CHUNK, MatchKey, ResultsFile
@@ -127,6 +135,36 @@ def test_nothing_is_told_if_an_agent_raises_before_the_first_games_are_finished(
     with pytest.raises(RuntimeError, match="out of luck"):
         evaluate(["greedy", Mine(RuntimeError("out of luck"))], RULESET, ladder=False, measured=seen.append)
     assert seen == []
+
+
+def test_agents_that_have_not_met_the_ladder_before_an_exception_are_not_rated_on_it(tmp_path) -> None:
+    """Games between new agents alone gave ratings around 0 on the ladder's scale."""
+
+    seen: list[Any] = []
+
+    def first_action(position: Position) -> int:
+        return position.legal_actions[0]
+
+    new = [from_function(first_action, "leyla", name=name) for name in ("one", "two")]
+
+    def interrupt(stage: str, done: int, total: int) -> None:
+        if done == total // (5 if not seen else 1):
+            raise KeyboardInterrupt
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            evaluate(
+                new, "leyla", games=4, regret=False, max_anchors=2, progress=interrupt, measured=seen.append
+            )
+    few, some = seen
+    assert few.ratings is None
+    assert [match.games for match in few.matches] == [4]
+    assert [note for note in few.notes if "not rated" in note] == few.notes
+    assert len(few.notes) == 2
+    assert "Elo" not in str(few).replace("neither Elo nor", "")
+    assert set(few.agents) < set(some.ratings.names)
+    for found in seen:
+        assert "Matches" in write_report(found, tmp_path / "report.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize("error", ["MancalaError", "KeyboardInterrupt"])
