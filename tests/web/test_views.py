@@ -110,6 +110,21 @@ def test_every_view_fits_every_size(open_page: Open, scheme: Literal["light", "d
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.slow
+def test_every_view_fits_a_phone_with_text_of_twice_the_size(open_page: Open) -> None:
+    page = open_page(width=360, height=640)
+    page.evaluate("document.documentElement.style.fontSize = '200%'")
+    wrong = []
+    for view in views(page):
+        wrong += [f"{view}: {fault}" for fault in page.evaluate(CUT, [*NEEDED[view], "header nav a"])]
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            wrong.append(f"{view} is wider than the window")
+    page.keyboard.press("?")
+    expect(page.locator("dialog")).to_be_visible()
+    wrong += page.evaluate(CUT, ["dialog .keys td", "dialog .keys kbd"])
+    assert not wrong, "\n".join(wrong)
+
+
 SOWN = {
     "Study": ".study .turns li",
     "Play": ".play .turns li",
