@@ -26,8 +26,6 @@ import { showTurns } from "./turns_list.js";
 const LEAST_THINKING = 350; // milliseconds, so that the user notices an agent's turn
 
 export class PlayView {
-  /** The players: "you" or {kind, strength}. */
-  players = ["you", { kind: "greedy" }];
   #thinking = null;
   #unanswered = null; // the position in which an agent did not move
   #isPaused = false; // the round is over and the user has not started the next one
@@ -44,6 +42,8 @@ export class PlayView {
       this.newGamePlace.open = false; // the board is above it
       this.board.place.scrollIntoView();
     }, () => this.board.turn(this.form.isTurned(this.players)));
+    /** The players: "you" or {kind, strength}. A position of a link begins with those of the form. */
+    this.players = this.form.players;
     this.startCards = new StartCards(app, (ruleset) => {
       this.form.follow(ruleset);
       this.newGame();

@@ -290,6 +290,16 @@ test("the end of a round waits for the user, and the next one begins", async () 
   assert.equal(view.status.textContent, won);
 });
 
+test("a position of a link is played by the players that are chosen for a new game", () => {
+  localStorage["mancala.play"] = JSON.stringify({ side: "north", level: "5" });
+  const game = engine.newGame("gabata_i");
+  for (const given of [{ game }, { line: new GameLine(game) }]) {
+    const view = opened(given);
+    assert.deepEqual(view.players, [{ kind: "minimax", strength: 6, level: 5 }, "you"]);
+    localStorage.removeItem("mancala.game");
+  }
+});
+
 test("the last turn, the legal turns and the position are said", async () => {
   const view = opened({ game: engine.fromText(LATE) });
   view.lastTurn();
