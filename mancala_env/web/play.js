@@ -133,7 +133,8 @@ export class PlayView {
     this.form.follow(line.ruleset);
     this.board.turn(this.form.isTurned(players));
     this.place.show(this.app.engine, line.ruleset);
-    this.#isPaused = false;
+    // Whether the user had started the next round is not saved.
+    this.#isPaused = !line.isOver && line.lastTurn?.before.round < line.game.round;
     this.turns.replaceChildren();
     this.#saveAndList(false);
     this.#next();
