@@ -3,7 +3,7 @@
 import { BoardView } from "./board.js";
 import { field, h, kept, select } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
-import { endsOf, inWords, positionInWords, seedsText, timelineOf } from "./motion.js";
+import { endsOf, inWords, positionInWords, seedsText, timelineOf, turnsText } from "./motion.js";
 import { BestLine, checkText } from "./puzzle_proof.js";
 import { dayOf, GRADES, puzzlesOf, RULESETS } from "./puzzle_set.js";
 import { playerName, valueText } from "./scene.js";
@@ -247,7 +247,7 @@ export class PuzzlesView {
 
   /** What the best line leads to. */
   #lineText(end, turns) {
-    const values = { turns: turns.length, player: playerName(this.start.player), lead: valueText(this.#values[this.best]) };
+    const values = { turns: turnsText(turns.length), player: playerName(this.start.player), lead: valueText(this.#values[this.best]) };
     const said = t(end.isOver ? "puzzles.line_over" : "puzzles.line_open", values);
     this.app.say(said);
     return said;

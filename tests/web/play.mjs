@@ -336,7 +336,7 @@ test("a game is kept for a reload and in the list, and taken up from there", asy
   const games = again.root.all().find((one) => one.getAttribute("aria-label") === t("play.games"));
   games.fire("focus");
   assert.equal(games.children.length, 2);
-  assert.equal(games.children[1].textContent, t("play.game", { title: "Layli Goobalay", south: t("play.you"), north: t("agent.level", { level: 2 }), turns: 1 }));
+  assert.equal(games.children[1].textContent, t("play.game", { title: "Layli Goobalay", south: t("play.you"), north: t("agent.level", { level: 2 }), turns: "1 turn" }));
   games.value = games.children[1].value;
   games.fire("change");
   assert.deepEqual(turns(again), ["S4"]);
