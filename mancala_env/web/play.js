@@ -4,7 +4,7 @@ import { Advice } from "./advice.js";
 import { askAgent, recordName } from "./agents.js";
 import { BoardView } from "./board.js";
 import { happened } from "./coach.js";
-import { h } from "./dom.js";
+import { h, keepFocus } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
 import { LeftGame } from "./left_game.js";
 import { endsOf, positionInWords, timelineOf } from "./motion.js";
@@ -273,6 +273,7 @@ export class PlayView {
     this.#saveAndList();
     this.#next();
     this.app.say(this.status.textContent);
+    this.board.focus();
   }
 
   goOn() {
@@ -319,6 +320,7 @@ export class PlayView {
     this.root.classList.toggle("lost", isLost(line, this.players));
     for (const button of this.root.querySelectorAll("[data-does=resign], [data-does=hint], [data-does=values]")) button.disabled = line.isOver;
     this.root.querySelector("[data-does=take_back]").disabled = !line.turns.length && line.resigned === null && !this.left.isThere;
+    keepFocus(this.board);
   }
 
   get #statusText() {
