@@ -125,6 +125,14 @@ def test_every_view_fits_a_phone_with_text_of_twice_the_size(open_page: Open) ->
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.slow
+def test_forced_colours_show_what_is_chosen(open_page: Open) -> None:
+    page = open_page("#play/leyla", forced_colors="active")
+    page.locator("[data-does=values]").click()
+    for chosen in ("nav a[aria-current]", "[data-does=values]"):
+        assert page.locator(chosen).evaluate("one => getComputedStyle(one).outlineStyle") == "solid", chosen
+
+
 FOCUS = "document.activeElement.closest('.holes, .turns') !== null"
 """Whether the focus is at a hole of the board, or in the list of turns."""
 
