@@ -29,6 +29,11 @@ export function select(pairs, chosen, onchange) {
   return made;
 }
 
+/** Move the keyboard focus to a board if the focused control has been disabled, because browsers drop that focus. */
+export function keepFocus(board) {
+  if (document.activeElement?.disabled) board.focus();
+}
+
 /** Download a file to the user's computer. */
 export function download(name, text) {
   const url = URL.createObjectURL(new Blob([text], { type: "text/plain;charset=utf-8" }));

@@ -1,6 +1,7 @@
 /** Files that a user opens or drops onto the page. */
 
 import { GameLine } from "./game.js";
+import { turnsText } from "./motion.js";
 import { keyOfRules, readNetwork } from "./networks.js";
 import { isProof, proofGame, readProof } from "./proof_file.js";
 import { listGames, readRecord } from "./record.js";
@@ -32,7 +33,7 @@ export async function takeFile(app, file) {
   }
   const { line } = readRecord(app.engine, games[0].text);
   app.go("study", { line });
-  app.say(t("files.record", { turns: line.turns.length }));
+  app.say(t("files.record", { turns: turnsText(line.turns.length) }));
 }
 
 async function takeNetwork(app, name, bytes) {

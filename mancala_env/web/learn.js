@@ -1,7 +1,7 @@
 /** The Learn view: the rules of each game in ten steps. A step is a position and a turn to find. */
 
 import { BoardView } from "./board.js";
-import { h, kept } from "./dom.js";
+import { h, keepFocus, kept } from "./dom.js";
 import { turnText } from "./game.js";
 import { endsOf, inWords, positionInWords, timelineOf } from "./motion.js";
 import { t } from "./texts.js";
@@ -119,6 +119,7 @@ export class LearnView {
     this.root.querySelector("[data-does=later]").disabled = isLast;
     this.root.querySelector("[data-does=again]").disabled = !this.#isAnswered;
     this.root.querySelector("[data-does=show_me]").disabled = this.#isAnswered;
+    keepFocus(this.board);
   }
 
   press(hole) {

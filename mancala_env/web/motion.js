@@ -111,6 +111,10 @@ export function seedsText(seeds) {
   return t(seeds === 1 ? "seeds.one" : "seeds.many", { number: seeds });
 }
 
+export function turnsText(turns) {
+  return t(turns === 1 ? "turns.one" : "turns.many", { number: turns });
+}
+
 /** Describe a turn in words: one sentence for each lap, then the effect of the last seed. */
 export function inWords(ruleset, timeline) {
   const said = [];

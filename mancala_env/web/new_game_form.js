@@ -58,15 +58,19 @@ export class NewGameForm {
     return LEVELS[chosen.level - 1] ?? this.#servedAgent(chosen.level);
   }
 
+  /** The players that are chosen: "you" or {kind, strength}, South's first. */
+  get players() {
+    const yours = { south: [0], north: [1], both: [0, 1], neither: [] }[this.chosen.side] ?? [0];
+    return [0, 1].map((player) => (yours.includes(player) ? "you" : this.#agent));
+  }
+
   /** The new game: {line, players}. @throws {InvalidInput} If a rule option is invalid. */
   read() {
     const { chosen } = this;
     const ruleset = this.rulesetForm.read();
     const start = this.app.engine.newGame(ruleset, { starter: chosen.starter === "north" ? 1 : 0 });
-    const agent = this.#agent;
-    const yours = { south: [0], north: [1], both: [0, 1], neither: [] }[chosen.side];
     const rounds = chosen.rounds === "match" && ruleset.dials.match !== "single" ? MATCH : 1;
-    return { line: new GameLine(start, rounds), players: [0, 1].map((player) => (yours.includes(player) ? "you" : agent)) };
+    return { line: new GameLine(start, rounds), players: this.players };
   }
 
   #keep(name, value) {

@@ -4,7 +4,7 @@ import { Advice } from "./advice.js";
 import { askAgent, recordName } from "./agents.js";
 import { BoardView } from "./board.js";
 import { happened } from "./coach.js";
-import { h } from "./dom.js";
+import { h, keepFocus } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
 import { LeftGame } from "./left_game.js";
 import { endsOf, positionInWords, timelineOf } from "./motion.js";
@@ -26,8 +26,6 @@ import { showTurns } from "./turns_list.js";
 const LEAST_THINKING = 350; // milliseconds, so that the user notices an agent's turn
 
 export class PlayView {
-  /** The players: "you" or {kind, strength}. */
-  players = ["you", { kind: "greedy" }];
   #thinking = null;
   #unanswered = null; // the position in which an agent did not move
   #isPaused = false; // the round is over and the user has not started the next one
@@ -44,6 +42,8 @@ export class PlayView {
       this.newGamePlace.open = false; // the board is above it
       this.board.place.scrollIntoView();
     }, () => this.board.turn(this.form.isTurned(this.players)));
+    /** The players: "you" or {kind, strength}. A position of a link begins with those of the form. */
+    this.players = this.form.players;
     this.startCards = new StartCards(app, (ruleset) => {
       this.form.follow(ruleset);
       this.newGame();
@@ -133,7 +133,8 @@ export class PlayView {
     this.form.follow(line.ruleset);
     this.board.turn(this.form.isTurned(players));
     this.place.show(this.app.engine, line.ruleset);
-    this.#isPaused = false;
+    // Whether the user had started the next round is not saved.
+    this.#isPaused = !line.isOver && line.lastTurn?.before.round < line.game.round;
     this.turns.replaceChildren();
     this.#saveAndList(false);
     this.#next();
@@ -272,6 +273,7 @@ export class PlayView {
     this.#saveAndList();
     this.#next();
     this.app.say(this.status.textContent);
+    this.board.focus();
   }
 
   goOn() {
@@ -318,6 +320,7 @@ export class PlayView {
     this.root.classList.toggle("lost", isLost(line, this.players));
     for (const button of this.root.querySelectorAll("[data-does=resign], [data-does=hint], [data-does=values]")) button.disabled = line.isOver;
     this.root.querySelector("[data-does=take_back]").disabled = !line.turns.length && line.resigned === null && !this.left.isThere;
+    keepFocus(this.board);
   }
 
   get #statusText() {

@@ -1,9 +1,9 @@
 /** The Puzzles view: positions with one clearly best turn to find, one a day or as many as you like. */
 
 import { BoardView } from "./board.js";
-import { field, h, kept, select } from "./dom.js";
+import { field, h, keepFocus, kept, select } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
-import { endsOf, inWords, positionInWords, seedsText, timelineOf } from "./motion.js";
+import { endsOf, inWords, positionInWords, seedsText, timelineOf, turnsText } from "./motion.js";
 import { BestLine, checkText } from "./puzzle_proof.js";
 import { dayOf, GRADES, puzzlesOf, RULESETS } from "./puzzle_set.js";
 import { playerName, valueText } from "./scene.js";
@@ -170,6 +170,7 @@ export class PuzzlesView {
     this.progress.textContent = t("puzzles.progress", { solved, first, all });
     for (const [name, isOn] of Object.entries({ again: this.#isAnswered, solution: !this.#isAnswered, why: this.#isAnswered, check: true }))
       this.root.querySelector(`[data-does=${name}]`).disabled = !isOn;
+    keepFocus(this.board);
   }
 
   press(hole) {
@@ -247,7 +248,7 @@ export class PuzzlesView {
 
   /** What the best line leads to. */
   #lineText(end, turns) {
-    const values = { turns: turns.length, player: playerName(this.start.player), lead: valueText(this.#values[this.best]) };
+    const values = { turns: turnsText(turns.length), player: playerName(this.start.player), lead: valueText(this.#values[this.best]) };
     const said = t(end.isOver ? "puzzles.line_over" : "puzzles.line_open", values);
     this.app.say(said);
     return said;

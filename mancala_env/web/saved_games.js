@@ -7,6 +7,7 @@
 
 import { agentName } from "./agents.js";
 import { kept } from "./dom.js";
+import { turnsText } from "./motion.js";
 import { readRecord } from "./record.js";
 import { t } from "./texts.js";
 
@@ -67,7 +68,7 @@ export class SavedGames {
     const named = ([name, { record, players }]) => {
       const { line } = readRecord(this.app.engine, record);
       const [south, north] = players.map((player) => (player === "you" ? t("play.you") : agentName(player)));
-      return [name, t("play.game", { title: line.ruleset.title, south, north, turns: line.turns.length })];
+      return [name, t("play.game", { title: line.ruleset.title, south, north, turns: turnsText(line.turns.length) })];
     };
     return keptGames().flatMap((entry) => {
       try {

@@ -192,7 +192,7 @@ export class UprightLayout extends Layout {
 
   value(hole) {
     const [x, y] = this.hole(hole);
-    return [x - this.outward(hole) * (m.hole + 2), y - 31];
+    return [x - this.outward(hole) * (m.hole + 2), y - this.outward(hole) * 31]; // apart from that of the hole opposite
   }
 
   strip(hole, sower) {

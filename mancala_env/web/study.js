@@ -3,7 +3,7 @@
 import { BoardView } from "./board.js";
 import { happened } from "./coach.js";
 import { Coach } from "./coach_card.js";
-import { download, field, h, kept, select } from "./dom.js";
+import { download, field, h, keepFocus, kept, select } from "./dom.js";
 import { Explorer } from "./explorer.js";
 import { GameLine, turnText } from "./game.js";
 import { sharedAnalysis } from "./game_analysis.js";
@@ -338,10 +338,13 @@ export class StudyView {
 
   #list() {
     const { line } = this;
+    const focused = [...this.turns.children].findIndex((item) => item.contains(document.activeElement));
     this.turns.replaceChildren(...line.turns.map((turn, n) => h("li", {}, h("button", { type: "button", onclick: () => this.goTo(n + 1) }, turnText(turn)))));
+    this.turns.children[focused]?.firstChild.focus();
     this.root.querySelector("[data-does=retry]").disabled = !line.turns.length;
     for (const name of ["first", "earlier"]) this.root.querySelector(`[data-does=${name}]`).disabled = line.at === 0;
     for (const name of ["later", "last"]) this.root.querySelector(`[data-does=${name}]`).disabled = line.at === line.turns.length;
+    keepFocus(this.board);
   }
 
   #colour(button, turn, n) {

@@ -153,7 +153,7 @@ test("the record of a game opens in Study", async () => {
     await takeFile(app, fileOf("game.txt", bytesOf(start + recordOf("leyla", 2))));
     const [view, { line }] = app.went.pop();
     assert.deepEqual([view, line.turns.length, line.game.ruleset.name], ["study", 2, "leyla"]);
-    assert.equal(app.said.pop(), t("files.record", { turns: 2 }));
+    assert.equal(app.said.pop(), t("files.record", { turns: "2 turns" }));
   }
 });
 

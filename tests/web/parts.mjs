@@ -645,7 +645,7 @@ test("an upright board is centred, and its marks lie in the space of their holes
       assert.deepEqual([upper.y, lower.y + lower.height, upper.height, upper.x], [south.y, south.y + south.height, lower.height, south.x]);
       assert.equal(lower.y - upper.y - upper.height, 8); // the gap between North's two bars
       const [x, y] = layout.hole(hole), [atX, atY] = layout.value(hole);
-      assert.deepEqual([(x - atX) * layout.outward(hole), y - atY], [measures.hole + 2, 31]);
+      assert.deepEqual([x - atX, y - atY].map((away) => away * layout.outward(hole)), [measures.hole + 2, 31]);
     }
   }
 });

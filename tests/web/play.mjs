@@ -276,6 +276,10 @@ test("the end of a round waits for the user, and the next one begins", async () 
   assert.equal(document.activeElement, button(view, "go_on"));
   assert.equal(view.shown.round, 1);
   assert.equal(view.isYours, false);
+  const again = opened(); // after a reload
+  assert.deepEqual([again.status.textContent, again.shown.round, again.isYours], [view.status.textContent, 1, false]);
+  assert.ok(again.happened.textContent && again.happened.textContent === view.happened.textContent);
+  assert.equal(button(again, "go_on").hidden, false);
   view.goOn();
   assert.equal(view.shown.round, 2);
   assert.deepEqual([button(view, "go_on").hidden, view.isYours], [true, true]);
@@ -288,6 +292,16 @@ test("the end of a round waits for the user, and the next one begins", async () 
   assert.equal(view.line.isOver, true);
   const by = Math.abs(view.line.margin), won = t("play.won", { player: ["South", "North"][view.line.winner], by });
   assert.equal(view.status.textContent, won);
+});
+
+test("a position of a link is played by the players that are chosen for a new game", () => {
+  localStorage["mancala.play"] = JSON.stringify({ side: "north", level: "5" });
+  const game = engine.newGame("gabata_i");
+  for (const given of [{ game }, { line: new GameLine(game) }]) {
+    const view = opened(given);
+    assert.deepEqual(view.players, [{ kind: "minimax", strength: 6, level: 5 }, "you"]);
+    localStorage.removeItem("mancala.game");
+  }
 });
 
 test("the last turn, the legal turns and the position are said", async () => {
@@ -322,7 +336,7 @@ test("a game is kept for a reload and in the list, and taken up from there", asy
   const games = again.root.all().find((one) => one.getAttribute("aria-label") === t("play.games"));
   games.fire("focus");
   assert.equal(games.children.length, 2);
-  assert.equal(games.children[1].textContent, t("play.game", { title: "Layli Goobalay", south: t("play.you"), north: t("agent.level", { level: 2 }), turns: 1 }));
+  assert.equal(games.children[1].textContent, t("play.game", { title: "Layli Goobalay", south: t("play.you"), north: t("agent.level", { level: 2 }), turns: "1 turn" }));
   games.value = games.children[1].value;
   games.fire("change");
   assert.deepEqual(turns(again), ["S4"]);

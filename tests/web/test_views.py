@@ -110,6 +110,70 @@ def test_every_view_fits_every_size(open_page: Open, scheme: Literal["light", "d
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.slow
+def test_every_view_fits_a_phone_with_text_of_twice_the_size(open_page: Open) -> None:
+    page = open_page(width=360, height=640)
+    page.evaluate("document.documentElement.style.fontSize = '200%'")
+    wrong = []
+    for view in views(page):
+        wrong += [f"{view}: {fault}" for fault in page.evaluate(CUT, [*NEEDED[view], "header nav a"])]
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            wrong.append(f"{view} is wider than the window")
+    page.keyboard.press("?")
+    expect(page.locator("dialog")).to_be_visible()
+    wrong += page.evaluate(CUT, ["dialog .keys td", "dialog .keys kbd"])
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.slow
+def test_forced_colours_show_what_is_chosen(open_page: Open) -> None:
+    page = open_page("#play/leyla", forced_colors="active")
+    page.locator("[data-does=values]").click()
+    for chosen in ("nav a[aria-current]", "[data-does=values]"):
+        assert page.locator(chosen).evaluate("one => getComputedStyle(one).outlineStyle") == "solid", chosen
+
+
+FOCUS = "document.activeElement.closest('.holes, .turns') !== null"
+"""Whether the focus is at a hole of the board, or in the list of turns."""
+
+
+@pytest.mark.slow
+def test_the_keyboard_focus_survives_every_button(open_page: Open) -> None:
+    page = open_page("#play/gabata_i", kept={"play": {"side": "both"}})
+
+    def press(selector: str) -> None:
+        page.locator(selector).focus()
+        page.keyboard.press("Enter")
+        page.wait_for_function(FOCUS)
+
+    def sow() -> None:
+        page.keyboard.press("1")
+        expect(page.locator(".turns li").first).to_be_visible()
+
+    sow()
+    press("[data-does=take_back]")
+    sow()
+    press("[data-does=resign]")
+    press(".toast button >> text=Undo")
+    page.evaluate("address => { location.hash = address; }", f"#study/{LATE};turns={PLAYED}")
+    expect(page.locator(".study .turns li").first).to_be_visible()
+    for name in ("first", "last", "earlier"):
+        page.locator(f"[data-does={name}]").focus()
+        page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.dataset.does") == "earlier"
+    press("[data-does=first]")
+    press(".study .turns li:nth-child(4) button")
+    assert page.evaluate("document.activeElement.textContent").startswith("N4")
+    page.evaluate("location.hash = '#puzzles/gabata_i/5'")
+    expect(page.locator(".puzzles .task")).not_to_be_empty()
+    press("[data-does=solution]")
+    press("[data-does=again]")
+    page.evaluate("location.hash = '#learn/leyla/3'")
+    expect(page.locator(".learn .task")).to_be_visible()
+    press("[data-does=show_me]")
+    press("[data-does=again]")
+
+
 SOWN = {
     "Study": ".study .turns li",
     "Play": ".play .turns li",

@@ -686,7 +686,9 @@ test("what is written on an upright board lies where it belongs", () => {
       for (const [sideX, sideY] of sides) assert.ok((isLeft ? sideX < x : sideX > x) && Math.abs(sideX - x) > 38 && sideX > 0 && sideX < layout.width && Math.abs(sideY - y) < 46);
       assert.ok(Math.abs(sides[0][1] - sides[1][1]) > 16); // one below the other
       const [valueX, valueY] = layout.value(hole);
-      assert.ok((isLeft ? valueX > x : valueX < x) && Math.abs(valueX - x) < 46 && valueY < y && valueY > y - 46);
+      assert.ok((isLeft ? valueX > x : valueX < x) && Math.abs(valueX - x) < 46 && Math.abs(valueY - y) < 46);
+      const [, otherY] = layout.value(ruleset.numHoles - 1 - hole);
+      assert.ok(Math.abs(valueY - otherY) >= 28); // in a match, a player can own both holes, and both badges are shown
       assert.deepEqual([0, 1].map((player) => layout.strip(hole, player).length), [1, 2]); // one bar for South, two for North
       for (const player of [0, 1])
         for (const strip of layout.strip(hole, player)) {
