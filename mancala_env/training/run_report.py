@@ -95,6 +95,8 @@ def report(
 
     A brief report prints only the messages about solving positions.
     """
+    if not is_brief:
+        say(console, "Playing the games of the report.")
     results = evaluate(config, checkpoint, config.evaluation.games)
     past = evaluate_past(config, folder, checkpoint)
     regret = None
