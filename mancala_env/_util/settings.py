@@ -15,7 +15,7 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from mancala_env._util.checks import number_of
-from mancala_env.errors import MancalaError, did_you_mean
+from mancala_env.errors import MancalaError, did_you_mean, in_short
 
 _Settings = TypeVar("_Settings")
 _MEANING = "meaning"
@@ -147,8 +147,7 @@ def value_of(setting: Setting, value: Any) -> Any:
     for kind in setting.kinds:
         if _is_of(kind, value) and (kind not in (int, float) or setting.meaning.allows(value)):
             return float(value) if kind is float else list(value) if get_origin(kind) is list else value
-    shown = "null" if value is None else repr(value)
-    shown = shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}..."
+    shown = "null" if value is None else in_short(value, _LONGEST_SHOWN)
     raise InvalidSetting(f"{setting.name} must be {setting.valid_values}, not {shown}")
 
 

@@ -202,7 +202,8 @@ def load_network(path: str | Path, identity: Identity) -> "torch.nn.Module":
         weights = _read_weights(path, size)
         for name, value in claimed.items():
             if weights[name].shape != value.shape or not weights[name].is_contiguous():
-                raise InvalidCheckpoint(f"{name} is {list(weights[name].shape)}, not {list(value.shape)}")
+                shape = list(weights[name].shape)
+                raise InvalidCheckpoint(f"{path}: weight {name} is {shape}, not {list(value.shape)}")
         # A program may have set another default device.
         with torch.random.fork_rng([]), torch.device("cpu"):
             network = build_network(identity.ruleset, num_actions, identity.network)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from mancala_env._util.files import write_whole
-from mancala_env.errors import InvalidRuleset, did_you_mean
+from mancala_env.errors import InvalidRuleset, did_you_mean, in_short
 from mancala_env.rulesets.requirements import REQUIREMENTS as REQUIREMENTS
 from mancala_env.rulesets.requirements import broken_requirement, remedy
 
@@ -414,7 +414,7 @@ def named(name: Any, alternatives: str = "") -> Ruleset:
         return _CATALOGUE[name]
     hint = did_you_mean(name, _CATALOGUE, cutoff=0.4)
     listed = ", ".join(_CATALOGUE) + alternatives
-    raise InvalidRuleset(f"unknown ruleset {name!r}{hint}; all rulesets: {listed}")
+    raise InvalidRuleset(f"unknown ruleset {in_short(name)}{hint}; all rulesets: {listed}")
 
 
 def is_ruleset_file(ruleset: Any) -> bool:

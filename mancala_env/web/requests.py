@@ -12,7 +12,7 @@ from typing import Any
 
 from mancala_env._util.checks import is_number, is_whole, whole
 from mancala_env.agents import Spec
-from mancala_env.errors import MancalaError
+from mancala_env.errors import MancalaError, in_short
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 
@@ -68,15 +68,15 @@ def read(text: str | bytes, limits: Limits) -> dict[str, Any]:
         request = None
     if not isinstance(request, dict):
         example = '{"id": 1, "do": "about"}'
-        raise BadRequest(f"a request must be a JSON object, such as {example}, not {_short(text)}")
+        raise BadRequest(f"a request must be a JSON object, such as {example}, not {in_short(text)}")
     request["id"] = whole("id", request.get("id"), 0, _MOST_ID)
     do = request.get("do")
     if not isinstance(do, str) or do not in _FIELDS:
-        raise BadRequest(f'do must be "about", "choose", "analyse" or "cancel", not {_short(do)}')
+        raise BadRequest(f'do must be "about", "choose", "analyse" or "cancel", not {in_short(do)}')
     known = ("id", "do", *_FIELDS[do])
     for name in request:
         if name not in known:
-            raise BadRequest(f"unknown field {_short(name)}; the fields of {do} are {', '.join(known)}")
+            raise BadRequest(f"unknown field {in_short(name)}; the fields of {do} are {', '.join(known)}")
     return request
 
 
@@ -93,7 +93,7 @@ def position_of(request: dict[str, Any]) -> Position:
     """Return the position of a request; raise a MancalaError if it is missing, invalid or over."""
     text = request.get("position")
     if not isinstance(text, str):
-        raise BadRequest(f"position must be a text as printed by mancala show, not {_short(text)}")
+        raise BadRequest(f"position must be a text as printed by mancala show, not {in_short(text)}")
     position = Position.from_text(text, _ruleset_of(request))
     if position.is_over:
         raise BadRequest(f"the round is over ({position.end}); no action can be chosen")
@@ -106,18 +106,20 @@ def _ruleset_of(request: dict[str, Any]) -> Ruleset | None:
         return None
     if not isinstance(dials, dict) or not set(dials) <= _DIALS:
         known = ", ".join(sorted(_DIALS))
-        raise BadRequest(f"dials must be an object with keys from {known}, not {_short(dials)}")
+        raise BadRequest(f"dials must be an object with keys from {known}, not {in_short(dials)}")
     try:
         return Ruleset(**dials)
     except TypeError:  # a value is a list or an object
-        raise BadRequest(f"values of dials must be texts, numbers or booleans, not {_short(dials)}") from None
+        raise BadRequest(
+            f"values of dials must be texts, numbers or booleans, not {in_short(dials)}"
+        ) from None
 
 
 def seconds_of(request: dict[str, Any], limits: Limits) -> float:
     """Return the time limit of an analysis in seconds; raise a BadRequest if it is not a number in range."""
     value, most = request.get("seconds", limits.analysis_seconds), limits.analysis_seconds
     if not is_number(value) or not 0 < value <= most:
-        raise BadRequest(f"seconds must be a number above 0 and at most {most:g}, not {_short(value)}")
+        raise BadRequest(f"seconds must be a number above 0 and at most {most:g}, not {in_short(value)}")
     return float(value)
 
 
@@ -136,7 +138,7 @@ def spec_of(request: dict[str, Any], limits: Limits, folder: Path | None, offere
         return Spec.parse(text)
     if not isinstance(text, str) or not _PLAIN_SPEC.fullmatch(text):
         valid = "a spec without files, such as minimax:6, or one that the server offers"
-        raise BadRequest(f"agent must be {valid}, not {_short(text)}")
+        raise BadRequest(f"agent must be {valid}, not {in_short(text)}")
     if name is not None:
         path = str(_checkpoint(folder, name))
         text = path if text == "checkpoint" else f"{text}:{path}"
@@ -156,7 +158,7 @@ def _checkpoint(folder: Path | None, name: Any) -> Path:
     names = checkpoints_in(folder)
     if folder is None or not isinstance(name, str) or name not in names:
         hint = f'"about" lists the {len(names)} available' if names else "no checkpoints are available"
-        raise BadRequest(f"unknown checkpoint {_short(name)}; {hint}")
+        raise BadRequest(f"unknown checkpoint {in_short(name)}; {hint}")
     return folder.resolve() / name
 
 
@@ -176,11 +178,6 @@ def _within(spec: Spec, limits: Limits) -> Spec:
         why = f"the limit must be at most {most}, or a time up to {seconds}s"
         raise BadRequest(f"agent {str(spec)!r}: {why}")
     return spec
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _no_constant(name: str) -> float:

@@ -240,6 +240,18 @@ def test_weights_so_large_that_nothing_comes_of_them_are_refused(tmp_path: Path)
         agents.make(str(path), LAYLI).choose(Position(LAYLI))
 
 
+def test_weights_of_another_shape_are_refused(tmp_path: Path) -> None:
+    identity = identity_of()
+    path = write_checkpoint(tmp_path / "agent.zip", identity)
+    weights = torch.load(io.BytesIO(members(path.read_bytes())["policy.pth"]), weights_only=True)
+    name, value = next((name, value) for name, value in weights.items() if value.ndim == 2)
+    path = write_checkpoint(
+        tmp_path / "wide.zip", identity, weights_file(weights | {name: value.t().contiguous()})
+    )
+    with raises(InvalidCheckpoint, str(path), name.removeprefix("network."), list(value.shape)):
+        agents.make(str(path), LAYLI)
+
+
 def test_a_value_network_of_another_size_is_refused(tmp_path: Path) -> None:
     fields = json.loads(identity_of().to_json()) | {"value_network": {"num_holes": 12}}
     identity = Identity.from_json(json.dumps(fields))

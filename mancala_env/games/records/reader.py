@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mancala_env.engine.state import PLAYERS
-from mancala_env.errors import InvalidArgument, InvalidRuleset, MancalaError, printable
+from mancala_env.errors import InvalidArgument, InvalidRuleset, MancalaError, in_short, printable
 from mancala_env.games.notation import LETTERS, words_of
 from mancala_env.games.records.model import (
     HEADER_NAME,
@@ -137,12 +137,12 @@ class _GameReader:
     def _take_header(self, line: str) -> None:
         found = _HEADER.fullmatch(line)
         if not found:
-            raise InvalidRecord(f'{_short(line)} is not a header; the form is [Name "text"]')
+            raise InvalidRecord(f'{in_short(line)} is not a header; the form is [Name "text"]')
         name, value = found[1], _unescaped(found[2])
         if not HEADER_NAME.fullmatch(name):
             raise InvalidRecord(f"{name!r} is not a valid name of a header, which is a word such as Event")
         if not self.headers and name != "Ruleset":
-            raise InvalidRecord(f'a game begins with [Ruleset "..."], not with {_short(line)}')
+            raise InvalidRecord(f'a game begins with [Ruleset "..."], not with {in_short(line)}')
         if self._game is not None:
             raise InvalidRecord(f"header {name} comes after the turns; a new game begins with Ruleset")
         if name in self.headers:
@@ -190,7 +190,7 @@ class _GameReader:
         if not found:
             legal = legal_turns(game.position) or "none"
             raise InvalidRecord(
-                f"turn {number}: {_short(word)} is not a turn: S or N and a hole from 1; legal: {legal}"
+                f"turn {number}: {in_short(word)} is not a turn: S or N and a hole from 1; legal: {legal}"
             )
         turn = turn_without_comment(LETTERS.index(found[1]), int(found[2]) - 1)
         self._last_round = game.play(turn).before.round
@@ -241,12 +241,12 @@ def _record_of(headers: Mapping[str, str]) -> GameRecord:
     rounds, seed, result = headers.get("Rounds", "1"), headers.get("Seed"), headers.get("Result", "*")
     is_number = re.fullmatch(r"\d{1,4}", rounds, re.ASCII)
     if seed is not None and not re.fullmatch(r"\d{1,1000}", seed, re.ASCII):
-        raise InvalidRecord(f"header Seed must be a whole number, not {_short(seed)}")
+        raise InvalidRecord(f"header Seed must be a whole number, not {in_short(seed)}")
     resigned = None
     if headers.get("End") == RESIGNED:
         if result not in PLAYERS:
             raise InvalidRecord(
-                f"header Result must be South or North if the other player resigned, not {_short(result)}"
+                f"header Result must be South or North if the other player resigned, not {in_short(result)}"
             )
         resigned = 1 - PLAYERS.index(result)
     words = ("South", "North", "Start", "Opening", "Date")
@@ -289,7 +289,3 @@ def _ruleset_of(headers: Mapping[str, str]) -> Ruleset:
 
 def _unescaped(text: str) -> str:
     return _ESCAPED.sub(r"\1", text)
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:57] + "...")
