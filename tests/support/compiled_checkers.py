@@ -17,7 +17,7 @@ import numpy as np
 from proof_checks import FREE, ROOT, accounts, by_python, numbers_of, options_of, python_verdict
 
 from mancala_env import Position, Ruleset
-from mancala_env.engine.state import encode, load, save
+from mancala_env.engine.state import STORE_COLUMN, encode, load, save
 from mancala_env.solver import certificate_walk as walks
 from mancala_env.solver.certificate import InvalidProof, Proof, verify
 
@@ -151,7 +151,8 @@ def _by_package(ruleset: Ruleset, prover: int, cap: int, game: naive.Game, hole:
     after = Position._of(ruleset, line.games[:1].copy())
     owners = [FREE if owner < 0 else owner for owner in after.owner.tolist()]
     legal = (np.array(after.legal_actions, int) + ruleset.row_width * after.player) % ruleset.num_holes
-    numbers = [int(after.is_over), after.player, after.stall, after.stores[prover]]
+    got = int(line.games[0, STORE_COLUMN + prover].astype(np.int64))  # capped accounts can be below 0
+    numbers = [int(after.is_over), after.player, after.stall, got]
     return [*numbers, *after.seeds.tolist(), *owners, *legal.tolist()]
 
 

@@ -494,7 +494,8 @@ def _dies_with_its_parent() -> None:
 class _LongTraining:
     """A training that is stopped between slices. Its memory is measured after each slice.
 
-    It saves checkpoints and adds them to its pool several times per minute.
+    It saves checkpoints and adds them to its pool several times per minute. Its time is processor time,
+    because its memory becomes steady later on a busy machine.
     """
 
     def __init__(self, seed: int) -> None:
@@ -521,7 +522,7 @@ class _LongTraining:
         time.sleep(seconds)
         assert self.process.poll() is None, f"it ended with {self.process.returncode}"
         self.process.send_signal(signal.SIGSTOP)
-        self.seconds += seconds
+        self.seconds = _processor_seconds(self.process.pid)
         used = memory_mb(self.process.pid)
         if self.seconds >= _WARM_UP and self.first is None:
             self.first = used
@@ -537,22 +538,23 @@ class _LongTraining:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-_WARM_UP, _SLICE, _LONGEST = 120.0, 20.0, 1_800.0
+_WARM_UP, _SLICE, _LONGEST = 240.0, 20.0, 1_800.0
 _long: list[_LongTraining] = []
 
 
 def training_memory(seed: int) -> int:
-    """Continue a training for a slice of time; returns the seconds."""
+    """Continue a training for a slice of time; returns the processor seconds."""
     if _long and _long[0].seconds >= _LONGEST:
         _long.pop().end()
     if not _long:
         _long.append(_LongTraining(seed))
+    before = _long[0].seconds
     try:
         _long[0].go_on(_SLICE)
     except AssertionError:
         _long.pop()
         raise
-    return int(_SLICE)
+    return round(_long[0].seconds - before)
 
 
 def end_long_training() -> None:
