@@ -11,7 +11,7 @@ import { endsOf, positionInWords, timelineOf } from "./motion.js";
 import { NewGameForm } from "./new_game_form.js";
 import { Place } from "./place.js";
 import { playLayout } from "./play_layout.js";
-import { isLost, nextRoundText, statusText } from "./play_status.js";
+import { isLost, nextRoundText, resignationOf, statusText } from "./play_status.js";
 import { Playback } from "./playback.js";
 import { readRecord } from "./record.js";
 import { gameRecord } from "./record_row.js";
@@ -309,7 +309,7 @@ export class PlayView {
   refresh() {
     const { line } = this, game = this.shown;
     const legal = this.isYours ? game.legal.map((action) => game.holeOf(action)) : [];
-    this.board.show(game, { legal, last: this.#lastHoles(), values: this.advice.badges });
+    this.board.show(game, { legal, last: this.#lastHoles(), values: this.advice.badges, ...resignationOf(line) });
     this.startCards.show(line.turns.length > 0);
     this.goOnButton.hidden = !this.#isPaused;
     this.playback.draw();

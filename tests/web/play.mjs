@@ -676,6 +676,24 @@ test("a resignation can be undone", async () => {
   assert.deepEqual([view.line.resigned, turns(view)], [null, ["S1"]]);
 });
 
+test("the board and the status say who has resigned, at the end of the game only", async () => {
+  const line = new GameLine(engine.newGame("leyla")), caption = (view) => [view.board.caption, view.status.textContent];
+  line.play(0);
+  line.resigned = 1;
+  const resigned = t("play.resigned", { player: "North", winner: "South" }), open = t("status.to_move", { player: "South" });
+  const view = studied({ line: line.copy() });
+  assert.deepEqual(caption(view), [resigned, resigned]);
+  view.commands.earlier();
+  assert.deepEqual(caption(view), [open, open]);
+  view.goTo(1);
+  assert.ok(app.said.at(-1).endsWith(resigned));
+  const played = opened();
+  played.begin(line.copy(), ["you", "you"]);
+  assert.deepEqual(caption(played), [resigned, resigned]);
+  played.takeBack();
+  assert.equal(played.board.caption, t("status.to_move", { player: "North" }));
+});
+
 test("a link of the page and a position with a small s are read in Study, with all turns", () => {
   const view = studied(), line = new GameLine(engine.newGame("leyla"), MATCH);
   for (let n = 0; n < 3; n++) line.play(line.game.legal[0]);
