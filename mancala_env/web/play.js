@@ -319,6 +319,7 @@ export class PlayView {
     this.root.classList.toggle("over", line.isOver);
     this.root.classList.toggle("lost", isLost(line, this.players));
     for (const button of this.root.querySelectorAll("[data-does=resign], [data-does=hint], [data-does=values]")) button.disabled = line.isOver;
+    if (this.#isPaused) this.root.querySelector("[data-does=hint]").disabled = true;
     this.root.querySelector("[data-does=take_back]").disabled = !line.turns.length && line.resigned === null && !this.left.isThere;
     keepFocus(this.board);
   }

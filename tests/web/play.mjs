@@ -276,13 +276,14 @@ test("the end of a round waits for the user, and the next one begins", async () 
   assert.equal(document.activeElement, button(view, "go_on"));
   assert.equal(view.shown.round, 1);
   assert.equal(view.isYours, false);
+  assert.equal(button(view, "hint").disabled, true);
   const again = opened(); // after a reload
   assert.deepEqual([again.status.textContent, again.shown.round, again.isYours], [view.status.textContent, 1, false]);
   assert.ok(again.happened.textContent && again.happened.textContent === view.happened.textContent);
   assert.equal(button(again, "go_on").hidden, false);
   view.goOn();
   assert.equal(view.shown.round, 2);
-  assert.deepEqual([button(view, "go_on").hidden, view.isYours], [true, true]);
+  assert.deepEqual([button(view, "go_on").hidden, view.isYours, button(view, "hint").disabled], [true, true, false]);
   const said = app.said.length;
   view.goOn(); // nothing waits
   assert.equal(app.said.length, said);
