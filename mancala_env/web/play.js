@@ -194,6 +194,7 @@ export class PlayView {
     const moved = board.move(turn.before, timeline, turn.after, this.app.speed, this.players[turn.player] === "you");
     this.app.say(turnInWords(turn));
     this.goOnButton.hidden = true;
+    this.root.querySelector("[data-does=take_back]").disabled = false;
     this.status.textContent = t("play.sowing", { player: playerName(turn.player), turn: turnText(turn) });
     this.#save();
     // Browsers take milliseconds to change the address. The first seed does not wait for it.

@@ -677,6 +677,16 @@ test("a resignation can be undone", async () => {
   assert.deepEqual([view.line.resigned, turns(view)], [null, ["S1"]]);
 });
 
+test("the first turn can be taken back while it is sown", () => {
+  const view = opened();
+  view.begin(new GameLine(engine.newGame("leyla")), ["you", "you"]);
+  app.speed = [0.1, 10];
+  view.press(0);
+  assert.deepEqual([view.board.isMoving, button(view, "take_back").disabled], [true, false]);
+  view.takeBack();
+  assert.deepEqual([view.board.isMoving, view.line.turns.length, button(view, "take_back").disabled], [false, 0, true]);
+});
+
 test("the board and the status say who has resigned, at the end of the game only", async () => {
   const line = new GameLine(engine.newGame("leyla")), caption = (view) => [view.board.caption, view.status.textContent];
   line.play(0);
