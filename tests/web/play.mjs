@@ -723,6 +723,8 @@ test("a link of the page and a position with a small s are read in Study, with a
   assert.equal(lineFromText(engine, " leyla ").game.text, engine.newGame("leyla").text);
   assert.equal(lineFromText(engine, own.ruleset.name, own.ruleset).ruleset, own.ruleset);
   for (const nothing of ["", "chess"]) assert.throws(() => lineFromText(engine, nothing), /the form is/);
+  for (const elsewhere of ["http://here/#puzzles/leyla/3", "#learn/layli/2", "#play"])
+    assert.throws(() => lineFromText(engine, elsewhere), { message: t("error.no_position") });
   for (const [wrong, said] of [[";rounds=0", "rounds must be"], [";turns=N1", "South is to move"], [";turns=S1;rounds=1.5", "rounds must be"]])
     assert.throws(() => lineFromText(engine, `#study/leyla+4,4,4,4,4,4/4,4,4,4,4,4+0-0+S${wrong}`), (error) => error.message.includes(said), wrong);
 });
