@@ -79,6 +79,7 @@ export class NewGameForm {
   }
 
   #choice(name, values) {
+    if (!values.includes(this.chosen[name])) [this.chosen[name]] = values;
     return field(t(`play.${name}`), select(values.map((value) => [value, t(`play.${name}.${value}`)]), this.chosen[name], (value) => this.#keep(name, value)));
   }
 
@@ -144,6 +145,6 @@ export class NewGameForm {
 
 /** The level of an agent that was chosen before there were levels. */
 function levelOf(agent) {
-  if (!agent) return "2";
+  if (typeof agent !== "string") return "2";
   return agent.startsWith(SERVED) ? agent : OWN;
 }

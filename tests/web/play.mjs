@@ -677,6 +677,12 @@ test("a resignation can be undone", async () => {
   assert.deepEqual([view.line.resigned, turns(view)], [null, ["S1"]]);
 });
 
+test("kept choices that are invalid are replaced", () => {
+  localStorage["mancala.play"] = JSON.stringify({ side: "xx", rounds: 3, starter: null, agent: 5, level: {} });
+  const { chosen } = opened().form;
+  assert.deepEqual([chosen.side, chosen.rounds, chosen.starter, chosen.level], ["south", "round", "south", "2"]);
+});
+
 test("the first turn can be taken back while it is sown", () => {
   const view = opened();
   view.begin(new GameLine(engine.newGame("leyla")), ["you", "you"]);
