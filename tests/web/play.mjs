@@ -180,7 +180,7 @@ test("a hint shows the best action, unless the position has changed", async () =
   view.hint();
   asked.at(-1).reject(new Error("wrong"));
   await soon();
-  assert.deepEqual(app.warned, ["wrong"]);
+  assert.deepEqual([app.warned, view.status.textContent], [["wrong"], t("play.your_turn", { player: "South" })]);
 });
 
 test("values are shown where they are wanted, and forgotten after a turn", async () => {
