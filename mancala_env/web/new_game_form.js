@@ -117,7 +117,7 @@ export class NewGameForm {
       this.#useOwnAgent();
     } });
     const strengthField = field(t("play.strength"), strength);
-    if (!(chosen.agent in AGENTS)) chosen.agent = "greedy";
+    if (!Object.hasOwn(AGENTS, chosen.agent)) chosen.agent = "greedy";
     const fit = (isNew) => {
       const range = AGENTS[chosen.agent];
       strengthField.hidden = !range;

@@ -681,6 +681,9 @@ test("kept choices that are invalid are replaced", () => {
   localStorage["mancala.play"] = JSON.stringify({ side: "xx", rounds: 3, starter: null, agent: 5, level: {} });
   const { chosen } = opened().form;
   assert.deepEqual([chosen.side, chosen.rounds, chosen.starter, chosen.level], ["south", "round", "south", "2"]);
+  localStorage["mancala.play"] = JSON.stringify({ agent: "toString", level: "own" });
+  localStorage["mancala.ruleset.play"] = JSON.stringify({ dials: null });
+  assert.deepEqual(opened().form.players, ["you", { kind: "greedy", strength: 6 }]);
 });
 
 test("the first turn can be taken back while it is sown", () => {
