@@ -21,13 +21,15 @@ from mancala_env.games.records import Step
 from mancala_env.render.motion import SEED_SECONDS, caption, ends_of, place_name, steps
 from mancala_env.render.motion import Step as Moment
 from mancala_env.render.scene import value_text
-from mancala_env.terminal.board_drawing import BoardView
+from mancala_env.terminal.board_drawing import BoardLayout, BoardView
 from mancala_env.terminal.game import InteractiveGame, end_in_words, saved_in_words, undone_in_words
 from mancala_env.terminal.hints import Analysis, Analyst
 from mancala_env.terminal.widgets import Board, Help, Status, theme
 
 TURNS_FROM = 110
 """Minimum width of the terminal, in columns, for the list of turns beside the board."""
+_TURNS_COLUMNS = 34
+_OTHER_ROWS = 5  # above and below the board
 _WAIT_SECONDS = 2.0  # between rounds of two agents
 
 
@@ -140,9 +142,16 @@ class PlayApp(App[None]):
         self._events.call_soon_threadsafe(self.exit)
 
     def on_resize(self, event: Resize) -> None:
-        """Show the list of turns if there is room."""
+        """Show the list of turns if there is room, and say if there is too little room for the board."""
         # Screen 0 is the game's, also while the help screen covers it.
-        self.screen_stack[0].set_class(event.size.width >= TURNS_FROM, "wide")
+        screen, is_wide = self.screen_stack[0], event.size.width >= TURNS_FROM
+        screen.set_class(is_wide, "wide")
+        width, height = event.size.width - is_wide * _TURNS_COLUMNS, event.size.height - _OTHER_ROWS
+        board = BoardLayout(self.game.ruleset, width, height)
+        needed = [f"{board.board_width} columns"] * (board.board_width > width)
+        needed += [f"{board.board_height + _OTHER_ROWS} rows"] * (board.board_height > height)
+        title = f"Needs {' and '.join(needed)} to show the board" if needed else self.game.title
+        screen.query_one("#title", Static).update(title)
 
     @property
     def _board(self) -> Board:

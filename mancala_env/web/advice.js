@@ -120,7 +120,9 @@ export class Advice {
       view.status.textContent = t("play.hint_said", { turn: turnText({ player: game.player, action }), does: doesText(game, action) });
       view.app.say(view.status.textContent);
     } catch (error) {
-      if (!isAbort(error)) view.app.warn(error.message);
+      if (isAbort(error)) return;
+      if (view.line.game === game) view.refresh();
+      view.app.warn(error.message);
     }
   }
 

@@ -70,7 +70,7 @@ class App {
   /** Seconds that a seed takes to fall, and most seconds of a turn's animation. */
   get speed() {
     const isReduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    return SPEEDS[this.settings.speed ?? (isReduced ? "off" : "normal")];
+    return SPEEDS[this.settings.speed] ?? SPEEDS[isReduced ? "off" : "normal"];
   }
 
   set(name, value) {

@@ -56,9 +56,10 @@ export const kept = {
   /** Values that neither storage accepted, by name. */
   carried: globalThis.history?.state?.kept ?? {},
 
-  /** The value of a name: the one of this tab, or else the last one that any tab wrote. */
+  /** The value of a name: the one of this tab, or else the last one that any tab wrote. `otherwise` replaces a value of another kind. */
   read(name, otherwise) {
-    return this.ofTab(name) ?? readStore("everywhere", name) ?? otherwise;
+    const value = this.ofTab(name) ?? readStore("everywhere", name);
+    return value === undefined || (otherwise && kindOf(value) !== kindOf(otherwise)) ? otherwise : value;
   },
 
   /** The value that this tab wrote, or undefined. */
@@ -109,6 +110,8 @@ export const kept = {
     }
   },
 };
+
+const kindOf = (value) => (Array.isArray(value) ? "array" : typeof value);
 
 function readStore(store, name) {
   try {

@@ -25,8 +25,12 @@ export async function networkOf(engine, ruleset, file) {
 
 async function bundled(name) {
   const folder = new URL("networks/", import.meta.url);
-  const names = await (await fetch(new URL("list.json", folder))).json();
-  return names.includes(name) ? (await fetch(new URL(`${name}.f32`, folder))).arrayBuffer() : null;
+  try {
+    const names = await (await fetch(new URL("list.json", folder))).json();
+    return names.includes(name) ? await (await fetch(new URL(`${name}.f32`, folder))).arrayBuffer() : null;
+  } catch (error) {
+    throw new Error(`the value network of ${name} could not be loaded: ${error.message}. It works offline once it has been loaded`);
+  }
 }
 
 /** Read a value network from a file: {weights, ruleset}. The ruleset is null if the file does not name it.

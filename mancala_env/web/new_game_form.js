@@ -79,6 +79,7 @@ export class NewGameForm {
   }
 
   #choice(name, values) {
+    if (!values.includes(this.chosen[name])) [this.chosen[name]] = values;
     return field(t(`play.${name}`), select(values.map((value) => [value, t(`play.${name}.${value}`)]), this.chosen[name], (value) => this.#keep(name, value)));
   }
 
@@ -116,7 +117,7 @@ export class NewGameForm {
       this.#useOwnAgent();
     } });
     const strengthField = field(t("play.strength"), strength);
-    if (!(chosen.agent in AGENTS)) chosen.agent = "greedy";
+    if (!Object.hasOwn(AGENTS, chosen.agent)) chosen.agent = "greedy";
     const fit = (isNew) => {
       const range = AGENTS[chosen.agent];
       strengthField.hidden = !range;
@@ -144,6 +145,6 @@ export class NewGameForm {
 
 /** The level of an agent that was chosen before there were levels. */
 function levelOf(agent) {
-  if (!agent) return "2";
+  if (typeof agent !== "string") return "2";
   return agent.startsWith(SERVED) ? agent : OWN;
 }

@@ -11,7 +11,7 @@ import { endsOf, positionInWords, timelineOf } from "./motion.js";
 import { NewGameForm } from "./new_game_form.js";
 import { Place } from "./place.js";
 import { playLayout } from "./play_layout.js";
-import { isLost, nextRoundText, statusText } from "./play_status.js";
+import { isLost, nextRoundText, resignationOf, statusText } from "./play_status.js";
 import { Playback } from "./playback.js";
 import { readRecord } from "./record.js";
 import { gameRecord } from "./record_row.js";
@@ -194,6 +194,7 @@ export class PlayView {
     const moved = board.move(turn.before, timeline, turn.after, this.app.speed, this.players[turn.player] === "you");
     this.app.say(turnInWords(turn));
     this.goOnButton.hidden = true;
+    this.root.querySelector("[data-does=take_back]").disabled = false;
     this.status.textContent = t("play.sowing", { player: playerName(turn.player), turn: turnText(turn) });
     this.#save();
     // Browsers take milliseconds to change the address. The first seed does not wait for it.
@@ -309,7 +310,7 @@ export class PlayView {
   refresh() {
     const { line } = this, game = this.shown;
     const legal = this.isYours ? game.legal.map((action) => game.holeOf(action)) : [];
-    this.board.show(game, { legal, last: this.#lastHoles(), values: this.advice.badges });
+    this.board.show(game, { legal, last: this.#lastHoles(), values: this.advice.badges, ...resignationOf(line) });
     this.startCards.show(line.turns.length > 0);
     this.goOnButton.hidden = !this.#isPaused;
     this.playback.draw();
@@ -319,6 +320,7 @@ export class PlayView {
     this.root.classList.toggle("over", line.isOver);
     this.root.classList.toggle("lost", isLost(line, this.players));
     for (const button of this.root.querySelectorAll("[data-does=resign], [data-does=hint], [data-does=values]")) button.disabled = line.isOver;
+    if (this.#isPaused) this.root.querySelector("[data-does=hint]").disabled = true;
     this.root.querySelector("[data-does=take_back]").disabled = !line.turns.length && line.resigned === null && !this.left.isThere;
     keepFocus(this.board);
   }

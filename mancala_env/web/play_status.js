@@ -5,13 +5,19 @@ import { placeName, seedsText } from "./motion.js";
 import { playerName, statusOf } from "./scene.js";
 import { t } from "./texts.js";
 
+/** What the board shows of a resignation, as options of `describe`; null if nobody resigned at the current place. @param {import("./game.js").GameLine} line */
+export function resignationOf({ resigned, at, turns }) {
+  if (resigned === null || at < turns.length) return null;
+  return { caption: t("play.resigned", { player: playerName(resigned), winner: playerName(1 - resigned) }), isOver: true };
+}
+
 /** The status line of a game.
  * @param {import("./game.js").GameLine} line @param {("you" | object)[]} players
  * @param {{isPaused: boolean, isUnanswered: boolean}} now  Whether the end of a round is shown; whether the agent to move has failed.
  */
 export function statusText(line, players, { isPaused, isUnanswered }) {
-  const { game, ruleset } = line;
-  if (line.resigned !== null) return t("play.resigned", { player: playerName(line.resigned), winner: playerName(1 - line.resigned) });
+  const { game, ruleset } = line, resignation = resignationOf(line);
+  if (resignation) return resignation.caption;
   if (isPaused) {
     const { after } = line.lastTurn;
     return t("play.round_over", { result: statusOf(ruleset, after), round: after.round });

@@ -100,9 +100,13 @@ export class ProofCard {
   }
 
   async #load(file) {
-    const response = await fetch(new URL(file, FOLDER));
-    if (!response.ok) throw new Error(`${file}: ${response.status} ${response.statusText}`);
-    return response.arrayBuffer();
+    try {
+      const response = await fetch(new URL(file, FOLDER));
+      if (!response.ok) throw new Error(`${file}: ${response.status} ${response.statusText}`);
+      return await response.arrayBuffer();
+    } catch (error) {
+      throw new Error(t("proof.not_loaded", { why: error.message }));
+    }
   }
 
   /** Stop the check. */

@@ -56,6 +56,7 @@ export class PuzzlesView {
           field(t("puzzles.ruleset"), this.rulesetChoice),
           h("div", { class: "row" }, field(t("puzzles.grade"), this.gradeChoice), button("today", () => this.#today())),
           this.progress)));
+    for (const name of ["next", "again", "solution", "why", "check", "study"]) this.root.querySelector(`[data-does=${name}]`).disabled = true; // until a puzzle is shown
     this.board = new BoardView(place, { onHole: (hole) => this.press(hole) });
     this.commands = {
       sow: (action) => this.sow(action),
@@ -168,7 +169,7 @@ export class PuzzlesView {
   #enable() {
     const { solved, first, all } = this.#set.progress(this.grade);
     this.progress.textContent = t("puzzles.progress", { solved, first, all });
-    for (const [name, isOn] of Object.entries({ again: this.#isAnswered, solution: !this.#isAnswered, why: this.#isAnswered, check: true }))
+    for (const [name, isOn] of Object.entries({ next: true, again: this.#isAnswered, solution: !this.#isAnswered, why: this.#isAnswered, check: true, study: true }))
       this.root.querySelector(`[data-does=${name}]`).disabled = !isOn;
     keepFocus(this.board);
   }

@@ -11,6 +11,7 @@ export function rulesetFields(app, place) {
   const { engine } = app;
   const name = `ruleset.${place}`;
   const chosen = { name: "layli_goobalay", dials: {}, ...kept.read(name, {}) };
+  chosen.dials = Object(chosen.dials); // the browser may hold anything
   const keep = () => kept.write(name, chosen);
   const known = () => engine.rulesets.find((ruleset) => ruleset.name === chosen.name);
   const choice = select([...engine.rulesets.map((ruleset) => [ruleset.name, ruleset.title]), [OWN, t("ruleset.own")]], chosen.name, (value) => {

@@ -208,9 +208,9 @@ export class UprightLayout extends Layout {
  * @param {Layout} layout
  * @param {object} state  {seeds, owner, territory, stores, player, end, round}: a Game, or a state within a turn.
  * @param {object} [options]  legal, last: holes; values: {hole: number or word}; arrows: pairs of holes;
- *   hand: [hole, seeds]; caption; withSeeds: false omits seeds and numbers, which the caller draws.
+ *   hand: [hole, seeds]; caption; isOver: whether nobody is to move; withSeeds: false omits seeds and numbers, which the caller draws.
  */
-export function describe(layout, state, { legal = [], last = [], values = {}, arrows = [], hand = null, caption = null, withSeeds = true } = {}) {
+export function describe(layout, state, { legal = [], last = [], values = {}, arrows = [], hand = null, caption = null, isOver = Boolean(state.end), withSeeds = true } = {}) {
   const { ruleset } = layout;
   const title = t("scene.title", { title: ruleset.title, round: state.round }), titleRoom = layout.width - 2 * m.margin;
   const isLong = layout instanceof UprightLayout && shortened(title, titleRoom, m.title) !== title;
@@ -236,7 +236,7 @@ export function describe(layout, state, { legal = [], last = [], values = {}, ar
   const score = t(layout.hasRoom ? "scene.score" : "scene.score_short", { south, north });
   shapes.push(words(layout.width - m.margin - 4, layout.footer, score, m.word, "faint", { anchor: "end", name: "score" }));
   const room = layout.width - 2 * m.margin - 36 - score.length * m.word * m.letter;
-  shapes.push(turnMark(layout, state.player, !state.end));
+  shapes.push(turnMark(layout, state.player, !isOver));
   shapes.push(words(m.margin + 26, layout.footer, shortened(caption ?? statusOf(ruleset, state), room, m.line), m.line, "ink", { anchor: "start", bold: true, name: "caption" }));
   return { width: layout.width, height: layout.height, shapes, title };
 }

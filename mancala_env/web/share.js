@@ -1,6 +1,7 @@
 /** Links that carry a game, and reading what a user pastes: a link of the page or a position's text. */
 
 import { addressOf, readAddress } from "./address.js";
+import { InvalidInput } from "./engine.js";
 import { GameLine, MATCH, turnText } from "./game.js";
 import { roundsOf, rulesetOf, takeTurn } from "./record.js";
 import { t } from "./texts.js";
@@ -37,11 +38,16 @@ export function lineOf(engine, { rest, dials, turns = [], rounds }) {
 const startOf = (engine, text, ruleset) => (text === ruleset?.name ? engine.newGame(ruleset) : engine.fromText(text, ruleset));
 
 /** The game of a pasted text: a link of the page, a ruleset's name, or a position, whose player to move may be written s or n.
+ * @throws {InvalidInput} If it has no valid position.
  * @param {object} engine @param {string} text @param {object} [shown]  The ruleset that is shown, which may be a custom one.
  */
 export function lineFromText(engine, text, shown) {
   const hash = text.indexOf("#");
-  if (hash >= 0) return lineOf(engine, readAddress(text.slice(hash).trim()));
+  if (hash >= 0) {
+    const address = readAddress(text.slice(hash).trim());
+    if (!address.rest || ["puzzles", "learn"].includes(address.view)) throw new InvalidInput(t("error.no_position"));
+    return lineOf(engine, address);
+  }
   const words = text.trim().split(/\s+/);
   if (/^[sn]$/.test(words[3] ?? "")) words[3] = words[3].toUpperCase();
   const ruleset = [shown, ...engine.rulesets].find((one) => one?.name === words[0]);

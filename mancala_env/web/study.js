@@ -9,6 +9,7 @@ import { GameLine, turnText } from "./game.js";
 import { sharedAnalysis } from "./game_analysis.js";
 import { drawGraph } from "./graph.js";
 import { endsOf, positionInWords, seedsText, timelineOf } from "./motion.js";
+import { resignationOf } from "./play_status.js";
 import { Playback } from "./playback.js";
 import { ProofCard } from "./proof_card.js";
 import { readRecord, writeRecord } from "./record.js";
@@ -234,7 +235,11 @@ export class StudyView {
     this.verdict.textContent = "";
     this.line.goTo(at);
     this.#showCurrent();
-    this.app.say(`${this.line.lastTurn ? t("study.after", { turn: turnText(this.line.lastTurn), number: this.line.at }) : t("study.at_start")} ${statusOf(this.line.ruleset, this.line.game)}`);
+    this.app.say(`${this.line.lastTurn ? t("study.after", { turn: turnText(this.line.lastTurn), number: this.line.at }) : t("study.at_start")} ${this.#statusText}`);
+  }
+
+  get #statusText() {
+    return resignationOf(this.line)?.caption ?? statusOf(this.line.ruleset, this.line.game);
   }
 
   /** Go to a place of the game and play an action there; null plays none. */
@@ -312,8 +317,8 @@ export class StudyView {
     const legal = game.legal.map((action) => game.holeOf(action));
     const values = this.#areValuesShown && !this.#retry ? badgesOf(game, this.analysis.of(game)) : {};
     const last = line.lastTurn && line.lastTurn.after === game ? endsOf(timelineOf(line.lastTurn.before, line.lastTurn.action)) : [];
-    this.board.show(game, { legal, last, values });
-    this.status.textContent = statusOf(game.ruleset, game);
+    this.board.show(game, { legal, last, values, ...resignationOf(line) });
+    this.status.textContent = this.#statusText;
     this.playback.draw();
     this.happened.textContent = line.lastTurn ? happened(line.lastTurn) : "";
     this.values.draw(game, this.analysis.of(game), Boolean(this.#retry));

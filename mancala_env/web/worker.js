@@ -120,7 +120,8 @@ const CHOOSE = {
 
   /** Perfect play: a best action of the book, or one that the solver proves best in time, or else one of minimax. */
   async perfect(engine, game, seconds, signal) {
-    const known = (await bookOf(engine, game.ruleset))?.values(game) ?? {};
+    const book = await bookOf(engine, game.ruleset).catch(() => null); // its file cannot be loaded without the server
+    const known = book?.values(game) ?? {};
     if (Object.keys(known).length === game.legal.length) return anyBest(known);
     const spare = Math.min(1500, 500 * seconds); // for minimax
     const search = solverOf(engine, game.ruleset).study(game, { all: false });

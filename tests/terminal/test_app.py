@@ -467,6 +467,34 @@ async def test_a_terminal_that_changes_its_size_shows_what_a_new_one_does(
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("ruleset", "too_small", "enough", "needed"),
+    [
+        ("leyla", (80, 14), (80, 15), "15 rows"),
+        ("leyla", (40, 16), (40, 17), "17 rows"),
+        ("leyla", (25, 30), (26, 30), "26 columns"),
+        ("layli_goobalay_long", (20, 5), (50, 17), "50 columns and 17 rows"),
+    ],
+)
+async def test_a_terminal_that_is_too_small_for_the_board_says_how_large_it_must_be(
+    ruleset, too_small, enough, needed
+):
+    def south_row(app):
+        width, height = app._board.size
+        x, y = BoardLayout(app.game.ruleset, width, height).label(5)
+        return x < width and y < height
+
+    app = PlayApp(InteractiveGame(ruleset), 0)
+    async with app.run_test(size=too_small) as pilot:
+        await pilot.pause()
+        assert str(app.query_one("#title").render()) == f"Needs {needed} to show the board"
+        await pilot.resize_terminal(*enough)
+        await pilot.pause()
+        assert str(app.query_one("#title").render()) == app.game.title
+        assert south_row(app)
+
+
+@pytest.mark.asyncio
 @pytest.mark.parametrize("width", [17, 20, 30, 38, 39, 40, 60, 200])
 async def test_who_is_to_move_is_seen_at_any_width(width):
     app = PlayApp(InteractiveGame("leyla"), 0)

@@ -521,7 +521,10 @@ test("bundled networks are fetched once, and those of the user by their names", 
   const [one, other] = await Promise.all([custom({ match: "single" }), custom({ match: "single", seeds_per_hole: 3 })].map((rules) => networkOf(engine, rules, { id: 3, weights })));
   assert.notEqual(one, other);
   assert.equal(asked.length, 3);
+  fetched = () => { throw new TypeError("no network"); };
+  await assert.rejects(networkOf(engine, engine.ruleset("gabata_i"), null), /network of gabata_i .*no network.*offline/);
   fetched = () => {};
+  assert.ok(await networkOf(engine, engine.ruleset("gabata_i"), null));
 });
 
 // The client of the worker

@@ -180,7 +180,7 @@ test("a hint shows the best action, unless the position has changed", async () =
   view.hint();
   asked.at(-1).reject(new Error("wrong"));
   await soon();
-  assert.deepEqual(app.warned, ["wrong"]);
+  assert.deepEqual([app.warned, view.status.textContent], [["wrong"], t("play.your_turn", { player: "South" })]);
 });
 
 test("values are shown where they are wanted, and forgotten after a turn", async () => {
@@ -276,13 +276,14 @@ test("the end of a round waits for the user, and the next one begins", async () 
   assert.equal(document.activeElement, button(view, "go_on"));
   assert.equal(view.shown.round, 1);
   assert.equal(view.isYours, false);
+  assert.equal(button(view, "hint").disabled, true);
   const again = opened(); // after a reload
   assert.deepEqual([again.status.textContent, again.shown.round, again.isYours], [view.status.textContent, 1, false]);
   assert.ok(again.happened.textContent && again.happened.textContent === view.happened.textContent);
   assert.equal(button(again, "go_on").hidden, false);
   view.goOn();
   assert.equal(view.shown.round, 2);
-  assert.deepEqual([button(view, "go_on").hidden, view.isYours], [true, true]);
+  assert.deepEqual([button(view, "go_on").hidden, view.isYours, button(view, "hint").disabled], [true, true, false]);
   const said = app.said.length;
   view.goOn(); // nothing waits
   assert.equal(app.said.length, said);
@@ -676,6 +677,43 @@ test("a resignation can be undone", async () => {
   assert.deepEqual([view.line.resigned, turns(view)], [null, ["S1"]]);
 });
 
+test("kept choices that are invalid are replaced", () => {
+  localStorage["mancala.play"] = JSON.stringify({ side: "xx", rounds: 3, starter: null, agent: 5, level: {} });
+  const { chosen } = opened().form;
+  assert.deepEqual([chosen.side, chosen.rounds, chosen.starter, chosen.level], ["south", "round", "south", "2"]);
+  localStorage["mancala.play"] = JSON.stringify({ agent: "toString", level: "own" });
+  localStorage["mancala.ruleset.play"] = JSON.stringify({ dials: null });
+  assert.deepEqual(opened().form.players, ["you", { kind: "greedy", strength: 6 }]);
+});
+
+test("the first turn can be taken back while it is sown", () => {
+  const view = opened();
+  view.begin(new GameLine(engine.newGame("leyla")), ["you", "you"]);
+  app.speed = [0.1, 10];
+  view.press(0);
+  assert.deepEqual([view.board.isMoving, button(view, "take_back").disabled], [true, false]);
+  view.takeBack();
+  assert.deepEqual([view.board.isMoving, view.line.turns.length, button(view, "take_back").disabled], [false, 0, true]);
+});
+
+test("the board and the status say who has resigned, at the end of the game only", async () => {
+  const line = new GameLine(engine.newGame("leyla")), caption = (view) => [view.board.caption, view.status.textContent];
+  line.play(0);
+  line.resigned = 1;
+  const resigned = t("play.resigned", { player: "North", winner: "South" }), open = t("status.to_move", { player: "South" });
+  const view = studied({ line: line.copy() });
+  assert.deepEqual(caption(view), [resigned, resigned]);
+  view.commands.earlier();
+  assert.deepEqual(caption(view), [open, open]);
+  view.goTo(1);
+  assert.ok(app.said.at(-1).endsWith(resigned));
+  const played = opened();
+  played.begin(line.copy(), ["you", "you"]);
+  assert.deepEqual(caption(played), [resigned, resigned]);
+  played.takeBack();
+  assert.equal(played.board.caption, t("status.to_move", { player: "North" }));
+});
+
 test("a link of the page and a position with a small s are read in Study, with all turns", () => {
   const view = studied(), line = new GameLine(engine.newGame("leyla"), MATCH);
   for (let n = 0; n < 3; n++) line.play(line.game.legal[0]);
@@ -694,6 +732,8 @@ test("a link of the page and a position with a small s are read in Study, with a
   assert.equal(lineFromText(engine, " leyla ").game.text, engine.newGame("leyla").text);
   assert.equal(lineFromText(engine, own.ruleset.name, own.ruleset).ruleset, own.ruleset);
   for (const nothing of ["", "chess"]) assert.throws(() => lineFromText(engine, nothing), /the form is/);
+  for (const elsewhere of ["http://here/#puzzles/leyla/3", "#learn/layli/2", "#play"])
+    assert.throws(() => lineFromText(engine, elsewhere), { message: t("error.no_position") });
   for (const [wrong, said] of [[";rounds=0", "rounds must be"], [";turns=N1", "South is to move"], [";turns=S1;rounds=1.5", "rounds must be"]])
     assert.throws(() => lineFromText(engine, `#study/leyla+4,4,4,4,4,4/4,4,4,4,4,4+0-0+S${wrong}`), (error) => error.message.includes(said), wrong);
 });

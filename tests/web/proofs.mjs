@@ -111,7 +111,7 @@ test("a damaged file is refused, and so is the file of another position", async 
   card.button.click();
   await soon();
   assert.deepEqual([app.warned.length, card.button.textContent], [1, t("proof.check")]);
-  assert.match(app.warned[0], /404/);
+  assert.match(app.warned[0], /could not be loaded.*404/);
 });
 
 test("without a connection nothing is offered, and the next position asks again", async () => {

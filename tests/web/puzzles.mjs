@@ -273,6 +273,18 @@ test("puzzles that are loaded after the view was left are not shown", async () =
   assert.deepEqual([app.addresses, view.rulesetChoice.value], [["puzzles/leyla/3"], "leyla"]);
 });
 
+test("without a puzzle, the buttons that need one are disabled", async () => {
+  const buttons = (view) => ["next", "again", "solution", "why", "check", "study"].filter((name) => !view.root.querySelector(`[data-does=${name}]`).disabled);
+  isOffline = true;
+  const view = await opened("gabata_five_holes/1");
+  assert.match(app.warned.at(-1), /no network/);
+  assert.deepEqual(buttons(view), []);
+  isOffline = false;
+  view.enter({ at: "gabata_five_holes/1" });
+  await soon();
+  assert.deepEqual(buttons(view), ["next", "solution", "check", "study"]);
+});
+
 test("puzzles that cannot be loaded are told, and the shown ones stay", async () => {
   const view = await opened("leyla/1");
   isOffline = true;

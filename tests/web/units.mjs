@@ -65,9 +65,16 @@ test("a value is kept for all tabs, or for this one besides", () => {
 
 test("values that are false or null are kept, and null is none", () => {
   kept.write("a", false);
-  assert.equal(kept.read("a", "none"), false);
+  assert.equal(kept.read("a", true), false);
   kept.write("a", null);
   assert.equal(kept.read("a", "none"), "none");
+});
+
+test("a value of another kind than the default is not used", () => {
+  localStorage.setItem("mancala.learn", "5");
+  assert.deepEqual([kept.read("learn", "layli/1"), kept.read("learn", []), kept.read("learn", {}), kept.read("learn", 1)], ["layli/1", [], {}, 5]);
+  localStorage.setItem("mancala.learn", "[]");
+  assert.deepEqual(kept.read("learn", {}), {});
 });
 
 test("a full store keeps what it has, and the tab keeps what is new", () => {

@@ -56,6 +56,7 @@ test("a file that did not come is asked for again", async () => {
   const chosen = await ask("choose", START, { kind: "random" });
   assert.ok(game.legal.includes(chosen.result.action));
   assert.equal((await ask("book", START)).error, "no connection");
+  assert.ok((await ask("choose", "leyla 0,0,1,0,0,2/0,1,0,0,0,0 24-20 S", { kind: "perfect", strength: 60 })).result.action >= 0); // without the book
   failing = "";
   assert.ok((await ask("book", START)).result.line.length > 0);
   assert.deepEqual(unhandled, []);
