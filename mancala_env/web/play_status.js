@@ -5,7 +5,7 @@ import { placeName, seedsText } from "./motion.js";
 import { playerName, statusOf } from "./scene.js";
 import { t } from "./texts.js";
 
-/** What the board shows of a resignation, as options of `describe`; null if nobody resigned at the current place. @param {import("./game.js").GameLine} line */
+/** What the board shows of a resignation, as options of `describe`; null if no player has resigned at the current place. @param {import("./game.js").GameLine} line */
 export function resignationOf({ resigned, at, turns }) {
   if (resigned === null || at < turns.length) return null;
   return { caption: t("play.resigned", { player: playerName(resigned), winner: playerName(1 - resigned) }), isOver: true };

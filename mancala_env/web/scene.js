@@ -208,7 +208,7 @@ export class UprightLayout extends Layout {
  * @param {Layout} layout
  * @param {object} state  {seeds, owner, territory, stores, player, end, round}: a Game, or a state within a turn.
  * @param {object} [options]  legal, last: holes; values: {hole: number or word}; arrows: pairs of holes;
- *   hand: [hole, seeds]; caption; isOver: whether nobody is to move; withSeeds: false omits seeds and numbers, which the caller draws.
+ *   hand: [hole, seeds]; caption; isOver: whether no player is to move; withSeeds: false omits seeds and numbers, which the caller draws.
  */
 export function describe(layout, state, { legal = [], last = [], values = {}, arrows = [], hand = null, caption = null, isOver = Boolean(state.end), withSeeds = true } = {}) {
   const { ruleset } = layout;

@@ -38,7 +38,7 @@ export function lineOf(engine, { rest, dials, turns = [], rounds }) {
 const startOf = (engine, text, ruleset) => (text === ruleset?.name ? engine.newGame(ruleset) : engine.fromText(text, ruleset));
 
 /** The game of a pasted text: a link of the page, a ruleset's name, or a position, whose player to move may be written s or n.
- * @throws {InvalidInput} If it has no valid position.
+ * @throws {InvalidInput} If it is not about a valid position.
  * @param {object} engine @param {string} text @param {object} [shown]  The ruleset that is shown, which may be a custom one.
  */
 export function lineFromText(engine, text, shown) {
