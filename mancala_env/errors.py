@@ -33,7 +33,7 @@ def did_you_mean(word: object, known: Iterable[str], cutoff: float = 0.6) -> str
     return f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
 
 
-def in_short(value: object, most: int = 80) -> str:
+def in_short(value: object, most: int = 60) -> str:
     """Return a value as an error message shows it, with at most `most` characters of it."""
     text = value if isinstance(value, str) else repr(value)
     text = text if len(text) <= most else text[: most - 3] + "..."

@@ -87,7 +87,7 @@ OLD_RUN = Path(__file__).parents[1] / "data" / "run_of_format_1"
         ("--ppo.epoch 5", "unknown option --ppo.epoch (did you mean '--ppo.epochs'"),
         ("--config nowhere.yaml", "the configuration nowhere.yaml cannot be read"),
         ("layli", "unknown configuration or ruleset 'layli' (did you mean 'leyla' or 'layli_goobalay'"),
-        ("--ruleset " + "x" * 5000, f"unknown ruleset '{'x' * 77}...'"),
+        ("--ruleset " + "x" * 5000, f"unknown ruleset '{'x' * 57}...'"),
         ("leyla --resume runs/leyla", "leyla and --resume exclude each other"),
         (
             f"--resume '{OLD_RUN}' --name other",
