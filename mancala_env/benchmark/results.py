@@ -6,9 +6,10 @@
 | "void" | the run restarted after `after` environment steps; its earlier measurements after that are void |
 | "end" | the run has ended; `why` is the reason if it was refused, otherwise empty |
 
-Each line identifies its run, so you can split and join files. The measurements of a run have the numbers
-0, 1, 2, ... in `measurement`. Several may have the same `point`. Lines of version 0.1 lack `measurement` and
-`budget_share`, which follow from the other fields.
+Each line identifies its run, so you can split and join files. Join the parts of a run in their order: lines
+after its "end" do not count. The measurements of a run have the numbers 0, 1, 2, ... in `measurement`.
+Several may have the same `point`. Lines of version 0.1 lack `measurement` and `budget_share`, which follow
+from the other fields.
 """
 
 import math
