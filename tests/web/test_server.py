@@ -611,7 +611,7 @@ def test_checkpoints_are_listed_in_order_up_to_a_thousand(tmp_path: Path) -> Non
 
 
 def test_a_long_value_is_cut_in_a_message() -> None:
-    for length, is_whole in ((78, True), (79, False)):
+    for length, is_whole in ((58, True), (59, False)):
         with pytest.raises(BadRequest) as refused:
             requests.position_of({"position": ["x" * (length - 2)]})
         assert (repr(["x" * (length - 2)]) in str(refused.value)) is is_whole
