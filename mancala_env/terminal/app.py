@@ -28,7 +28,6 @@ from mancala_env.terminal.widgets import Board, Help, Status, theme
 
 TURNS_FROM = 110
 """Minimum width of the terminal, in columns, for the list of turns beside the board."""
-_TURNS_COLUMNS = 34
 _OTHER_ROWS = 5  # above and below the board
 _WAIT_SECONDS = 2.0  # between rounds of two agents
 
@@ -146,7 +145,9 @@ class PlayApp(App[None]):
         # Screen 0 is the game's, also while the help screen covers it.
         screen, is_wide = self.screen_stack[0], event.size.width >= TURNS_FROM
         screen.set_class(is_wide, "wide")
-        width, height = event.size.width - is_wide * _TURNS_COLUMNS, event.size.height - _OTHER_ROWS
+        side = screen.query_one("#side").styles.width
+        width = event.size.width - (int(side.value) if is_wide and side else 0)
+        height = event.size.height - _OTHER_ROWS
         board = BoardLayout(self.game.ruleset, width, height)
         needed = [f"{board.board_width} columns"] * (board.board_width > width)
         needed += [f"{board.board_height + _OTHER_ROWS} rows"] * (board.board_height > height)
