@@ -372,7 +372,9 @@ def test_what_two_tabs_have_learnt_is_kept(open_page: Open) -> None:
         page.get_by_role("button", name="Show me").click()
         expect(page.locator(".told")).not_to_be_empty()
         for tab in (one, two):  # one may be in another process, which sees the storage a moment later
-            tab.wait_for_function(f"JSON.parse(localStorage['mancala.learnt'] ?? '[]').length === {number}")
+            tab.wait_for_function(
+                f"() => JSON.parse(localStorage['mancala.learnt'] ?? '[]').length === {number}"
+            )
     expect(reloaded(one).locator(".steps .done")).to_have_count(2)
 
 

@@ -133,7 +133,7 @@ def test_forced_colours_show_what_is_chosen(open_page: Open) -> None:
         assert page.locator(chosen).evaluate("one => getComputedStyle(one).outlineStyle") == "solid", chosen
 
 
-FOCUS = "document.activeElement.closest('.holes, .turns') !== null"
+FOCUS = "() => document.activeElement.closest('.holes, .turns') !== null"
 """Whether the focus is at a hole of the board, or in the list of turns."""
 
 
