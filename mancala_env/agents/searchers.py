@@ -10,7 +10,7 @@ from typing import Unpack
 
 import numpy as np
 
-from mancala_env._util.checks import is_whole, whole
+from mancala_env._util.checks import is_whole, refuse_swapped, whole
 from mancala_env.agents.base import Agent, AgentSettings, InvalidSpec
 from mancala_env.engine.state import TERRITORY_COLUMN
 from mancala_env.networks.value import UNIT, unit_of
@@ -133,6 +133,7 @@ def action_values(
     """
     if not is_whole(depth) or not 1 <= depth <= MOST_TURNS:
         raise InvalidSpec(f"depth must be a whole number from 1 to {MOST_TURNS}, not {depth!r}")
+    refuse_swapped("action_values(ruleset, games, depth)", ruleset, games)
     limit = Limit(depth=depth)
     agent = MinimaxAgent(ruleset, limit, spec=f"minimax:{limit}", seed=0, num_threads=num_threads)
     return agent.action_values(games, num_actions)

@@ -20,6 +20,7 @@ from mancala_env import (
     start,
     step,
 )
+from mancala_env.agents.searchers import action_values
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.options import UnknownOption
 from mancala_env.envs.sb3 import MancalaVecEnv
@@ -108,6 +109,7 @@ LIMIT = search.Limit(simulations=2)
         (lambda f: f(MancalaVecEnv)("leyla", 8), "MancalaVecEnv(num_envs, ruleset)"),
         (lambda f: f(MancalaVecEnv)("leyla"), "MancalaVecEnv(num_envs, ruleset)"),
         (lambda f: f(MancalaVectorEnv)("leyla", 8), "MancalaVectorEnv(num_envs, ruleset)"),
+        (lambda f: f(action_values)(GAMES, "leyla", 2), "action_values(ruleset, games, depth)"),
         (lambda f: f(evaluation.measure_regret)("leyla", "greedy"), "measure_regret(agent, ruleset)"),
         (lambda f: f(evaluation.evaluate)("leyla", "greedy"), "evaluate(specs, ruleset)"),
     ],
