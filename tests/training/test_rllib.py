@@ -426,7 +426,9 @@ def test_games_of_a_run_start_with_training_openings_from_either_seat(run: rllib
     assert {position.player for position in started} == {0, 1}
 
 
-def test_games_of_all_runners_have_different_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_games_of_all_runners_have_different_seeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     config = algorithm_config(configured(tmp_path, "--num_env_runners", "4"), 1, 1e-3, None)
     seeds: list[int | None] = []
     reset = MancalaAEC.reset
@@ -442,6 +444,7 @@ def test_games_of_all_runners_have_different_seeds(tmp_path: Path, monkeypatch: 
             runner.sample(num_timesteps=1, random_actions=False)
         runner.stop()
     assert len(seeds) == len(set(seeds)) == 32
+    assert "Illegal" not in "".join(capfd.readouterr())  # RLlib's check would play without masks
 
 
 # RLlib's own runner over PettingZoo

@@ -116,7 +116,8 @@ def algorithm_config(config: RayConfig, seed: int, rate: float, steps_left: int 
     schedule: Any = [[0, rate], [steps_left, ppo.final_learning_rate]] if steps_left else rate
     return (
         PPOConfig()
-        .environment(_ENVIRONMENT, env_config=settings_of_env)
+        # RLlib's check plays actions without their mask, and PettingZoo warns about each illegal one.
+        .environment(_ENVIRONMENT, env_config=settings_of_env, disable_env_checking=True)
         .env_runners(
             env_runner_cls=SelfPlayRunner,
             num_env_runners=config.num_env_runners,
