@@ -488,7 +488,10 @@ def agent_from_file(ruleset: Ruleset, source: str, function: str, **settings: Un
         raise InvalidSpec(f"spec {spec!r}: {source} has no function {function}")
     if why := _why_not_called(found, ruleset):
         raise InvalidSpec(f"spec {spec!r}: {function} must take one argument, the ruleset: {why}")
-    agent = found(ruleset)
+    try:
+        agent = found(ruleset)
+    except SystemExit as end:
+        raise InvalidSpec(f"spec {spec!r}: {function} called sys.exit({end.code!r})") from end
     if not isinstance(agent, Agent) or agent.ruleset != ruleset:
         raise InvalidSpec(f"spec {spec!r}: {function} must return an Agent that plays {ruleset.name}")
     agent.spec = spec

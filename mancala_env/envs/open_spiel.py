@@ -87,11 +87,11 @@ class MancalaState(pyspiel.State):
         won = lead if is_margin else float(np.sign(south - north))
         return [won, 0.0 - won]
 
-    def observation_string(self, player: int) -> str:
+    def observation_string(self, player: int | None = None) -> str:
         """Return the position as text, the same for both players: nothing is hidden."""
         return self.position.to_text()
 
-    def information_state_string(self, player: int) -> str:
+    def information_state_string(self, player: int | None = None) -> str:
         """Return the actions so far."""
         return self.history_str()
 

@@ -15,6 +15,7 @@ from typing import Any
 from mancala_env.agents import Agent, Spec, make
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.jit.threads import default_num_threads
+from mancala_env.errors import IllegalMove
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solution, Solver
@@ -45,12 +46,17 @@ class AnalysisService:
     async def choose(self, spec: Spec, position: Position, rounds: Rounds = 1) -> int:
         """Return the action that an agent chooses in a game of `rounds` rounds, or a "match".
 
-        Raise a MancalaError if the agent cannot be created, or cannot play the ruleset or the rounds.
+        Raise a MancalaError if the agent cannot be created, cannot play the ruleset or the rounds, or chooses
+        an illegal action.
         """
         agent, lock = await self._run(lambda: self._agent_of(spec, _stamp(spec), position.ruleset))
         agent.check_rounds(rounds)
         async with lock:
-            return await self._run(lambda: agent.choose(position))
+            action = await self._run(lambda: agent.choose(position))
+        if why := position.why_illegal(action):
+            legal = ", ".join(map(str, position.legal_actions))
+            raise IllegalMove(f"{spec} chose action {action}: {why}; legal actions: {legal}")
+        return action
 
     async def analyse(self, position: Position, seconds: float) -> AsyncIterator[Solution]:
         """Yield the solution so far after time slices of growing length, until it is exact or time is up.

@@ -213,7 +213,7 @@ class _Session:
         except (OSError, ImportError) as error:  # without the path of a file
             why = (error.strerror or type(error).__name__) if isinstance(error, OSError) else error
             answer = {"error": f"this agent cannot play here: {why}"}
-        except Exception:
+        except (Exception, SystemExit):  # an agent in Python may call sys.exit, which would end the server
             _log.exception("request %d failed", number)
             answer = {"error": "internal error of the server", "failed": True}
         await self._send({"id": number, **answer})

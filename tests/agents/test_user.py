@@ -348,6 +348,9 @@ def test_a_file_of_your_own_is_a_spec(tmp_path):
     path.write_text("raise SystemExit(3)\n", encoding="utf-8")
     with raises(InvalidSpec, "my_agent.py", "sys.exit(3)"):
         agents.make(spec, "leyla")
+    path.write_text("def make_agent(ruleset):\n    raise SystemExit(4)\n", encoding="utf-8")
+    with raises(InvalidSpec, "make_agent", "sys.exit(4)"):
+        agents.make(spec, "leyla")
 
 
 def test_the_network_of_a_file_is_called_with_the_threads_of_the_spec(tmp_path, monkeypatch):

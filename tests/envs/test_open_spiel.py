@@ -95,8 +95,8 @@ def test_openspiel_is_told_what_kind_of_game_it_is():
     state = game.new_initial_state()
     state.apply_action(2)
     assert state.action_to_string(state.current_player(), 1) == "N2"
-    assert state.information_state_string(0) == "2"
-    assert state.observation_string(1) == str(state)
+    assert state.information_state_string(0) == state.information_state_string() == "2"
+    assert state.observation_string(1) == state.observation_string() == str(state)
     seen: Any = make_observation(game)
     assert seen.string_from(state, 0) == str(state)
     assert state.returns() == [0, 0]

@@ -38,6 +38,7 @@ from mancala_env.agents import Agent
 from mancala_env.agents.network import CheckpointAgent
 from mancala_env.cli import main as mancala
 from mancala_env.engine.holdout import rows_in_set
+from mancala_env.envs.aec import MancalaAEC
 from mancala_env.errors import IllegalMove
 from mancala_env.evaluation.ray_matches import NoCluster, RayChunks, started_ray
 from mancala_env.evaluation.round_robin import round_robin
@@ -48,6 +49,7 @@ from mancala_env.observations import ObservationKind
 from mancala_env.training.config import CONFIGS, InvalidConfig, read_config
 from mancala_env.training.rllib.algorithm import (
     SHARED,
+    SelfPlayRunner,
     algorithm_config,
     always_shared,
     make_env,
@@ -422,6 +424,27 @@ def test_games_of_a_run_start_with_training_openings_from_either_seat(run: rllib
     assert rows_in_set(LAYLI, games, "training").all()
     assert len({position.key for position in started}) > 20
     assert {position.player for position in started} == {0, 1}
+
+
+def test_games_of_all_runners_have_different_seeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    config = algorithm_config(configured(tmp_path, "--num_env_runners", "4"), 1, 1e-3, None)
+    seeds: list[int | None] = []
+    reset = MancalaAEC.reset
+
+    def noted(env: MancalaAEC, seed: int | None = None, options: Any = None) -> None:
+        seeds.append(seed)
+        reset(env, seed, options)
+
+    for number in range(1, 5):
+        runner = SelfPlayRunner(config=config, worker_index=number, num_workers=4)
+        with monkeypatch.context() as patch:
+            patch.setattr(MancalaAEC, "reset", noted)
+            runner.sample(num_timesteps=1, random_actions=False)
+        runner.stop()
+    assert len(seeds) == len(set(seeds)) == 32
+    assert "Illegal" not in "".join(capfd.readouterr())  # RLlib's check would play without masks
 
 
 # RLlib's own runner over PettingZoo

@@ -677,7 +677,7 @@ class _FakeSocket:
 class _FakeService:
     """A service whose agents fail, and whose analyses yield given solutions, then wait if `is_endless`."""
 
-    def __init__(self, error: Exception | None = None, solutions: tuple = (), is_endless: bool = False):
+    def __init__(self, error: BaseException | None = None, solutions: tuple = (), is_endless: bool = False):
         self.error, self.solutions, self.is_endless, self.cancelled = error, solutions, is_endless, 0
 
     async def choose(self, *_: object) -> int:
@@ -714,6 +714,7 @@ ANALYSE = {"id": 1, "do": "analyse", "position": LATE, "seconds": 60}
         (ImportError("it needs torch"), "it needs torch", False),
         (BadRequest("/secret/folder/x.zip is damaged"), "x.zip is damaged", False),
         (ZeroDivisionError("secret"), "", True),
+        (SystemExit("secret"), "", True),
     ],
     ids=lambda value: type(value).__name__,
 )

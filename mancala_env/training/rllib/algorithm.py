@@ -58,6 +58,12 @@ class SelfPlayRunner(MultiAgentEnvRunner):
     alternate lose or misplace outputs of the module (Ray 2.60).
     """
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        """Make the games, each with a seed of its own."""
+        super().__init__(*args, **options)
+        if self._seed is not None:  # RLlib adds the number of the runner, and that of the game in its runner
+            self._seed += (self.worker_index or 0) * (self.num_envs - 1)
+
     def sample(self, **options: Any) -> list[SingleAgentEpisode]:  # type: ignore[override]
         """Play, and return the episodes of the players."""
         return [player for game in super().sample(**options) for player in game.agent_episodes.values()]
@@ -110,7 +116,8 @@ def algorithm_config(config: RayConfig, seed: int, rate: float, steps_left: int 
     schedule: Any = [[0, rate], [steps_left, ppo.final_learning_rate]] if steps_left else rate
     return (
         PPOConfig()
-        .environment(_ENVIRONMENT, env_config=settings_of_env)
+        # RLlib's check plays actions without their mask, and PettingZoo warns about each illegal one.
+        .environment(_ENVIRONMENT, env_config=settings_of_env, disable_env_checking=True)
         .env_runners(
             env_runner_cls=SelfPlayRunner,
             num_env_runners=config.num_env_runners,
