@@ -98,7 +98,7 @@ class Agent(ABC):
         """Choose an action in one position.
 
         Raises:
-            IllegalMove: The round is over.
+            IllegalMove: The round is over, or the agent chose an illegal action.
             InvalidSpec: The position is of another ruleset.
             InvalidArgument: The argument is not a position.
         """
@@ -107,7 +107,11 @@ class Agent(ABC):
             raise InvalidSpec(f"{self.spec} plays {self.ruleset.name}, not {position.ruleset.name}")
         if position.is_over:
             raise IllegalMove(f"the round is over ({position.end}): no action is legal")
-        return int(self.act(position.games)[0])
+        action = int(self.act(position.games)[0])
+        if why := position.why_illegal(action):
+            legal = ", ".join(map(str, position.legal_actions))
+            raise IllegalMove(f"{self.spec} chose action {action}: {why}; legal actions: {legal}")
+        return action
 
     def _running(self, games: np.ndarray, *, is_trusted: bool = False) -> np.ndarray:
         """Validate games, trusted ones only in shape and type, and return a copy for kernels."""

@@ -15,7 +15,6 @@ from typing import Any
 from mancala_env.agents import Agent, Spec, make
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.jit.threads import default_num_threads
-from mancala_env.errors import IllegalMove
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solution, Solver
@@ -52,11 +51,7 @@ class AnalysisService:
         agent, lock = await self._run(lambda: self._agent_of(spec, _stamp(spec), position.ruleset))
         agent.check_rounds(rounds)
         async with lock:
-            action = await self._run(lambda: agent.choose(position))
-        if why := position.why_illegal(action):
-            legal = ", ".join(map(str, position.legal_actions))
-            raise IllegalMove(f"{spec} chose action {action}: {why}; legal actions: {legal}")
-        return action
+            return await self._run(lambda: agent.choose(position))
 
     async def analyse(self, position: Position, seconds: float) -> AsyncIterator[Solution]:
         """Yield the solution so far after time slices of growing length, until it is exact or time is up.

@@ -539,3 +539,12 @@ def test_agents_of_one_name_are_told_apart():
     assert "name=" not in str(caught.value)
     match = play_matches(frozen, negated, "leyla", games=4, seed=1)
     assert (match.first, match.second) == ("Network (first)", "Network (second)")
+
+
+def test_choose_refuses_an_illegal_action_of_an_own_class():
+    class Stubborn(agents.Agent):
+        def act(self, games):
+            return np.full(len(games), 77)
+
+    with raises(IllegalMove, "stubborn", 77, [0, 1, 2, 3, 4, 5]):
+        Stubborn("leyla", spec="stubborn").choose(Position("leyla"))

@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from error_checks import raises
 
 from mancala_env import Position
 from mancala_env.agents import Spec
 from mancala_env.agents.scripted import RandomAgent
-from mancala_env.errors import IllegalMove
 from mancala_env.web import analysis
 from mancala_env.web.analysis import AnalysisService
 
@@ -167,21 +165,6 @@ def test_an_agent_is_not_given_to_another_request_before_it_is_done(
 
     asyncio.run(run())
     assert [agent.most_inside for agent in made] == [1]
-
-
-def test_an_illegal_action_of_an_agent_is_an_error(service: AnalysisService, tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text(
-        "from mancala_env.agents import Agent\n"
-        "class Illegal(Agent):\n"
-        "    def act(self, games):\n"
-        "        return [77]\n"
-        "def make(ruleset):\n"
-        "    return Illegal(ruleset, spec='illegal')\n",
-        encoding="utf-8",
-    )
-    with raises(IllegalMove, 77, [0, 1, 2, 3, 4, 5]):
-        asyncio.run(service.choose(Spec.parse(f"python:{path}:make"), Position("leyla")))
 
 
 def test_agents_are_kept_by_spec_and_ruleset(service: AnalysisService, made: list[_Slow]) -> None:
