@@ -188,7 +188,7 @@ def _how_to_play(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> st
     file = folder.path / RULESET_FILE
     chosen = file if file.is_file() else config.ruleset
     ruleset = "" if chosen == family.default else f', ruleset="{chosen}"'
-    return f'gymnasium.make("{family.gym_id}"{ruleset}, opponent="{checkpoint}")'
+    return f'gymnasium.make("mancala_env:{family.gym_id}"{ruleset}, opponent="{checkpoint}")'
 
 
 def write_page(
