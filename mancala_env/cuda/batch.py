@@ -105,7 +105,9 @@ class CudaBatch:
         wanted = self._set_wanted(where)
         seed = seed_of(seed)
         if where is None or seed is not None:
-            states = np.random.SeedSequence(seed).generate_state(self.num_games, np.uint64)
+            states, rows = self._tensors["rng_states"].cpu().numpy().copy(), wanted.cpu().numpy()
+            drawn = np.random.SeedSequence(seed).generate_state(self.num_games, np.uint64)
+            states[rows] = drawn[rows]
             self._tensors["rng_states"].copy_(torch.from_numpy(states))
         self._launch("reset", self._settings, "games", "rng_states", "wanted")
         self._show(wanted)

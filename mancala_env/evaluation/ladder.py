@@ -82,11 +82,16 @@ class Ladder(Tabular):
         return tuple(anchor for anchor in self.anchors if anchor not in SLOW_ANCHORS)
 
     def ratings(self) -> Ratings:
-        """Return the ratings of the anchors; the random agent has 0 Elo."""
+        """Return the ratings of the anchors, with read-only arrays; the random agent has 0 Elo."""
         return _fitted(self.matches)
 
 
-_fitted = lru_cache(fit_ratings)
+@lru_cache
+def _fitted(matches: tuple[PairCounts, ...]) -> Ratings:
+    found = fit_ratings(matches)
+    for array in (found.elo, found.low, found.high, found.games, found.replicates):
+        array.setflags(write=False)
+    return found
 
 
 def stored_ladder(ruleset: RulesetLike) -> Ladder:

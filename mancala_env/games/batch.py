@@ -281,7 +281,8 @@ class Batch:
         wanted = self._wanted(where)
         seed = seed_of(seed)
         if where is None or seed is not None:
-            self._rng_states[:] = np.random.SeedSequence(seed).generate_state(self.num_games, np.uint64)
+            states = np.random.SeedSequence(seed).generate_state(self.num_games, np.uint64)
+            self._rng_states[wanted] = states[wanted]
         turns = self._settings.opening_turns
         most = max(1, _TURNS_OF_A_PIECE // (1 + turns * min(turns, _DRAWS_OF_AN_OPENING)))
         self._run(reset_rows, self._rules, self._settings, self.games, self._rng_states, wanted, most=most)

@@ -145,7 +145,7 @@ class Attempt:
         """Walk to the next letter and find it; return whether the claim is proved.
 
         Raises:
-            InvalidArgument: The accounts of the claim do not prove it.
+            InvalidArgument: The accounts of the claim do not prove it, or a given letter names no turn.
             LeafTooLarge: The searches of small positions take too long.
         """
         status = self.advance()
@@ -155,6 +155,10 @@ class Attempt:
             turns = self._choose()
             self.walk.add(turns)
             status = walks.PAUSED if turns else walks.REFUTED
+        if status == walks.NO_SUCH_TURN:
+            raise InvalidArgument(
+                f"the checkpoint has a letter that names no turn ({self.walk.where()}); delete it"
+            )
         if status == walks.REFUTED:
             raise InvalidArgument(f"cap={self.walk.claim.cap} is too small for a proof; {self.walk.where()}")
         return False

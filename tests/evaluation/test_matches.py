@@ -553,6 +553,14 @@ def test_perfect_is_rated_over_fewer_games_and_nobody_has_to_wait_for_it(monkeyp
     assert [2 * sum(match.counts) for match in by_default.matches] == [8, 64]
 
 
+def test_the_ratings_of_a_ladder_that_calls_share_are_read_only():
+    ratings = stored_ladder("leyla").ratings()
+    assert ratings is stored_ladder("leyla").ratings()
+    for array in (ratings.elo, ratings.low, ratings.high, ratings.games, ratings.replicates):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
 def test_a_custom_ruleset_has_no_ladder():
     with raises(NoLadder, "custom", "layli_goobalay"):
         stored_ladder(rulesets.Ruleset(row_width=3))

@@ -317,6 +317,16 @@ def test_a_reset_of_some_games_leaves_the_others_alone():
     assert_unchanged(batch, before, rows=[0, 2])  # including the final counts of game 0
 
 
+def test_a_reset_of_some_games_with_a_seed_keeps_the_generators_of_the_others():
+    one, two, new = (Batch("leyla", 4, seed=seed, opening_turns=4) for seed in (1, 1, 7))
+    some = np.array([True, False, True, False])
+    one.reset(7, where=some)
+    assert (one.games[some] == new.games[some]).all()
+    for batch in (one, two):
+        batch.reset(where=~some)
+    assert (one.games[~some] == two.games[~some]).all()
+
+
 def test_a_reset_clears_reward_and_done():
     batch = loaded(ONE_TURN_FROM_THE_END)
     batch.step([0])

@@ -1,6 +1,7 @@
 """Proof files: what is proved is true, what is false or damaged is rejected, and files are read exactly."""
 
 import gc
+import json
 import random
 import weakref
 from pathlib import Path
@@ -498,6 +499,24 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
     checkpoint.write_text("{")
     with raises(InvalidArgument, str(checkpoint)):
         proved(Position(small("leyla")), checkpoint=checkpoint)
+
+
+def test_a_checkpoint_with_letters_of_other_turns_is_refused(tmp_path: Path) -> None:
+    checkpoint, position, plan = tmp_path / "part", Position(small("leyla")), ProofPlan(leaf=0)
+
+    def stop(now: ProofProgress) -> None:
+        if now.letters > 0:
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mancala_env.solver.certificate_search._PROGRESS_SECONDS", 0.0)
+        with pytest.raises(KeyboardInterrupt):
+            proved(position, plan, checkpoint=checkpoint, progress=stop)
+    kept = json.loads(checkpoint.read_text())
+    kept["unfinished"] = dict.fromkeys(kept["unfinished"], "z")
+    checkpoint.write_text(json.dumps(kept))
+    with raises(InvalidArgument, "letter 1", "delete"):
+        proved(position, plan, checkpoint=checkpoint)
 
 
 # The commands.
