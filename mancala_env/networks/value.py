@@ -249,20 +249,39 @@ def leaf_value(rules, game, total, player, network):
     """Return the value of a position for a player; it is final where the round is over.
 
     With a packed `network`, values are in sixteenths of a seed. If it is None, the value is the margin of
-    counts in seeds. `total` is the number of seeds in the game.
+    counts in seeds. `total` is the number of seeds in the game; no value exceeds it.
+    """
+    if network is None:
+        return margin_for(rules, game, total, player)
+    return within_total(unbounded_leaf_value(rules, game, total, player, network), total, network)
+
+
+@kernel
+def unbounded_leaf_value(rules, game, total, player, network):
+    """Return the value of a position without the bound of :func:`leaf_value` on the sum with the stores.
+
+    If only the stores of two positions differ, the values differ by exactly this difference. So a
+    transposition table can leave out the stores.
     """
     if network is None:
         return margin_for(rules, game, total, player)
     if game.end != RUNNING or game.territory != row_of(rules, SOUTH):
         return UNIT * margin_for(rules, game, total, player)
     mover = game.player
-    lead = store_of(game, mover) - store_of(game, 1 - mover)
+    value = _further_margin(rules, game, network)
     if game.owned_south | game.owned_north:
-        lead += seeds_within(game.board, owned_by(game, mover))
-        lead -= seeds_within(game.board, owned_by(game, 1 - mover))
-    value = UNIT * lead + _further_margin(rules, game, network)
-    value = min(max(value, -UNIT * total), UNIT * total)
+        value += UNIT * seeds_within(game.board, owned_by(game, mover))
+        value -= UNIT * seeds_within(game.board, owned_by(game, 1 - mover))
+    value = within_total(value, total, network)
+    value += UNIT * (store_of(game, mover) - store_of(game, 1 - mover))
     return value if player == mover else -value
+
+
+@kernel
+def within_total(value, total, network):
+    """Return a value, or all seeds of the game if it is more."""
+    most = unit_of(network) * total
+    return min(max(value, -most), most)
 
 
 def position_values(ruleset: Ruleset, games: np.ndarray, network: np.ndarray | None) -> np.ndarray:

@@ -31,7 +31,7 @@ from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rng import random_below
 from mancala_env.engine.state import NUM_COLUMNS, RUNNING, SOUTH, action_of, load, num_seeds, save
 from mancala_env.engine.turn import STALL_LIMIT, legal_holes, play_turn
-from mancala_env.networks.value import leaf_value, unit_of
+from mancala_env.networks.value import unbounded_leaf_value, unit_of, within_total
 from mancala_env.search.limit import Limit
 from mancala_env.search.piecewise import ACTIVE
 
@@ -144,7 +144,7 @@ def _evaluate_last_turn(rules, game, total, beta, network):
     best, is_open, played = -_INFINITE, 0, 0
     for i in range(num_bits(legal)):
         after = play_turn(rules, game, nth_bit(legal, i))[0]
-        value = leaf_value(rules, after, total, mover, network)
+        value = unbounded_leaf_value(rules, after, total, mover, network)
         played += 1
         is_leaf = 1 if after.end == RUNNING else 0
         if value >= beta:
@@ -164,7 +164,7 @@ def _expand(rules, game, total, ply, remembered_hole, memory, network):
         hole = nth_bit(legal, i)
         after = play_turn(rules, game, hole)[0]
         save(memory.children, first + i, after)
-        score = leaf_value(rules, after, total, game.player, network)
+        score = unbounded_leaf_value(rules, after, total, game.player, network)
         memory.scores[first + i] = score + (_REMEMBERED if hole == remembered_hole else 0)
         memory.holes[first + i] = hole
     return count
@@ -271,7 +271,7 @@ def _search_depth(rules, network, wants_all, memory, budget):
                 alpha, beta = -beta, -alpha
             # 2. Evaluate the position after it.
             if child.end != RUNNING or depth == 0:
-                value = leaf_value(rules, child, total, mover, network)
+                value = unbounded_leaf_value(rules, child, total, mover, network)
                 is_open = 1 if child.end == RUNNING else 0
             elif depth == 1:
                 value, is_open, played = _evaluate_last_turn(rules, child, total, beta, network)
@@ -324,7 +324,7 @@ def search_piece(
         is_done, budget = _search_depth(rules, network, wants_all, memory, budget)
         results.nodes[b] += before - budget
         if is_done:
-            _write_result(rules, memory, rng_states[b], results, b)
+            _write_result(rules, network, memory, rng_states[b], results, b)
             depth, count = frames[0, _DEPTH], frames[0, _COUNT]
             if depth == deepest or not frames[0, _OPEN] or (count == 1 and not wants_all):
                 progress[ACTIVE] = 0
@@ -337,18 +337,18 @@ def search_piece(
 
 
 @kernel
-def _write_result(rules, memory, rng_state, results, b):
+def _write_result(rules, network, memory, rng_state, results, b):
     """Write the depth of a finished search, one of the best actions, and the value of each action."""
     frames, root_values = memory.frames, memory.root_values
     results.depths[b] = frames[0, _DEPTH]
-    results.best[b] = frames[0, _BEST]
+    results.best[b] = within_total(frames[0, _BEST], memory.progress[_TOTAL], network)
     best = 0
     for i in range(frames[0, _COUNT]):
         action = action_of(rules, frames[0, _PLAYER], memory.holes[i])
         if root_values[i] == frames[0, _BEST]:
             best |= 1 << action
         if action < results.values.shape[1]:
-            results.values[b, action] = root_values[i]
+            results.values[b, action] = within_total(root_values[i], memory.progress[_TOTAL], network)
     _, n = random_below(rng_state, num_bits(best))
     results.actions[b] = nth_bit(best, n)
 

@@ -13,7 +13,7 @@ from error_checks import raises
 from mancala_env import Batch, IllegalMove, Position, Ruleset, agents, rulesets
 from mancala_env.agents import Spec
 from mancala_env.agents.searchers import ILLEGAL, MinimaxAgent, action_values
-from mancala_env.engine.state import END_COLUMN, RUNNING
+from mancala_env.engine.state import END_COLUMN, RUNNING, STORE_COLUMN
 from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation import play_matches
 from mancala_env.search import Limit, piecewise
@@ -328,6 +328,23 @@ def test_positions_that_differ_beside_the_board_have_values_of_their_own(depth):
     for game in (*alike, *alike[::-1]):
         wanted = minimax(depth, "leyla").action_values(game.games, width)
         assert (agent.action_values(game.games, width) == wanted).all(), game.to_text()
+
+
+@pytest.mark.parametrize("depth", [2, 4])
+@pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla", "gabata_five_holes"])
+def test_the_stores_change_no_choice_of_a_search_with_a_value_network(ruleset, depth):
+    """All seeds off the board are in one store or in the other. `mancala exploit` needs equal choices."""
+    boards = list(itertools.chain.from_iterable(line_of(ruleset, seed, 200)[4:] for seed in range(60)))
+    games = np.concatenate([board.games for board in boards])
+    taken = games[:, STORE_COLUMN] + games[:, STORE_COLUMN + 1]
+    souths, norths = games.copy(), games.copy()
+    souths[:, STORE_COLUMN], souths[:, STORE_COLUMN + 1] = taken, 0
+    norths[:, STORE_COLUMN], norths[:, STORE_COLUMN + 1] = 0, taken
+    agent = agents.make(f"value+minimax:{depth}", ruleset, num_threads=1)
+    seeds = np.arange(len(games), dtype=np.uint64)
+    together = agent.act_seeded(np.concatenate([souths, norths]), np.concatenate([seeds, seeds]))
+    assert (together[: len(games)] == together[len(games) :]).all()
+    assert (agent.act_seeded(norths[::-1].copy(), seeds[::-1].copy())[::-1] == together[: len(games)]).all()
 
 
 @pytest.mark.parametrize("depth", [4, 5])
