@@ -8,7 +8,8 @@ further margin, in seeds:
 E is a table. The content or the owner of each hole selects sixteen numbers, so the first layer is a sum. This
 follows Nasu 2018, "Efficiently updatable neural-network-based evaluation functions". In kernels the numbers
 are 16-bit integers, four to a word, so one addition adds four units. Each unit is scaled by its possible
-range, so no sum overflows. Searches call :func:`leaf_value`, which is the margin of counts without a network.
+range, so no sum overflows. Kernels call :func:`leaf_value`, and the alpha-beta search calls
+:func:`unbounded_leaf_value`. Without a network, both are the margin of counts.
 
 Holes are numbered from the player to move. The network was not trained on positions after territory has
 changed hands (later rounds of a Gabata match). The value there is the margin of counts.
@@ -249,10 +250,8 @@ def leaf_value(rules, game, total, player, network):
     """Return the value of a position for a player; it is final where the round is over.
 
     With a packed `network`, values are in sixteenths of a seed. If it is None, the value is the margin of
-    counts in seeds. `total` is the number of seeds in the game; no value exceeds it.
+    counts in seeds. `total` is the number of seeds in the game. No value is larger than all seeds.
     """
-    if network is None:
-        return margin_for(rules, game, total, player)
     return within_total(unbounded_leaf_value(rules, game, total, player, network), total, network)
 
 
@@ -279,7 +278,7 @@ def unbounded_leaf_value(rules, game, total, player, network):
 
 @kernel
 def within_total(value, total, network):
-    """Return a value, or all seeds of the game if it is more."""
+    """Return the value, but at most all seeds of the game for either player."""
     most = unit_of(network) * total
     return min(max(value, -most), most)
 
