@@ -270,7 +270,9 @@ def train_or_resume(config: TrainConfig, console: Console) -> tuple[RunFolder, P
     with other settings.
     """
     check_same_settings(config)
-    run = RunFolder(config.place) if config.place.is_dir() else RunFolder.create(config)
+    run = RunFolder(config.place)
+    if not (run.path / CONFIG_FILE).is_file():  # also if a process was killed when it had made the folder
+        run.set_up(config)
     checkpoint, stopped_by = train(config, run, console, resume=bool(run.saved()))
     return run, checkpoint, stopped_by
 

@@ -112,15 +112,20 @@ class RunFolder:
         for number in itertools.count(2):
             with _making(place), suppress(FileExistsError):
                 place.mkdir()
-                (place / "checkpoints").mkdir()
                 break
             place = config.place.with_name(f"{config.name}-{number}")
         folder = cls(place)
-        folder.write(CONFIG_FILE, config.to_yaml())
-        if not config.game.is_bundled:
-            with writing(folder.path / RULESET_FILE):
-                config.game.save(folder.path / RULESET_FILE)
+        folder.set_up(config)
         return folder
+
+    def set_up(self, config: TrainConfig) -> None:
+        """Create the folder unless it exists, and write its first files; the configuration is the last."""
+        with _making(self.path):
+            self.checkpoints.mkdir(parents=True, exist_ok=True)
+        if not config.game.is_bundled:
+            with writing(self.path / RULESET_FILE):
+                config.game.save(self.path / RULESET_FILE)
+        self.write(CONFIG_FILE, config.to_yaml())
 
     def write(self, name: str, text: str) -> None:
         """Write a text file atomically."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from error_checks import names, raises
+from rich.console import Console
 
 from mancala_env import cli
 from mancala_env.networks.checkpoint import read_identity
@@ -144,6 +145,21 @@ def test_runs_of_several_seeds_resume_and_end_with_a_table(tmp_path: Path, capsy
     assert list(frame["environment_steps"]) == [json.loads(line)["environment_steps"] for line in lines]
     assert list(frame.columns) == list(runs[0].columns)
     assert int(frame["train/value_loss"].count()) > 0
+
+
+@pytest.mark.parametrize("ruleset", ["leyla", {"like": "leyla", "row_width": 5}])
+def test_a_folder_that_a_killed_process_left_empty_becomes_a_run(ruleset, tmp_path, monkeypatch) -> None:
+    """Such a run was trained without a configuration, so its results could never be read."""
+    config = TrainConfig(ruleset=ruleset, name="a-seed-1", folder=str(tmp_path), minutes=1.0)
+    config.place.mkdir()
+    monkeypatch.setattr(command, "train", lambda *_, **__: (config.place / "final.zip", None))
+    folder, _, _ = command.train_or_resume(config, Console(quiet=True))
+    assert folder.path == config.place
+    assert folder.checkpoints.is_dir()
+    assert (config.place / "ruleset.yaml").is_file() == (ruleset != "leyla")
+    check_same_settings(config)
+    with raises(InvalidConfig, config.place, "threads", 1, 2):
+        check_same_settings(replace(config, threads=2))
 
 
 @pytest.mark.slow
