@@ -45,7 +45,8 @@ def seeds_of(text: str) -> tuple[int, ...]:
     seeds: list[int] = []
     with suppress(ValueError):
         seeds = [number_of(part.strip(), int) for part in text.split(",")]
-    seeds = seeds if len(seeds) != 1 or "," in text else [*range(1, seeds[0] + 1)]
+    if len(seeds) == 1 and "," not in text:
+        seeds = [*range(1, min(seeds[0], _MOST_SEEDS + 1) + 1)]
     is_valid = 0 < len(seeds) <= _MOST_SEEDS and all(0 <= seed <= MAX_SEED for seed in seeds)
     if not is_valid or len(set(seeds)) < len(seeds):
         valid = "a number of seeds, such as 5, or different seeds, such as 1,2,3"

@@ -31,7 +31,9 @@ def test_seeds_are_a_number_of_them_or_a_list(text, seeds):
             seeds_of(text)
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "x", "", "1.5", "1,1", "2,-3", "1,2147483648", "100000"])
+@pytest.mark.parametrize(
+    "text", ["0", "-1", "x", "", "1.5", "1,1", "2,-3", "1,2147483648", "100000", "1" + 12 * "0"]
+)
 def test_invalid_seeds_are_named(text):
     with raises(InvalidConfig, "--seeds", repr(text)):
         seeds_of(text)
