@@ -29,6 +29,7 @@ from mancala_env.agents.policy_draws import draw_of, sampled
 from mancala_env.agents.registry import kind_named, maker_hint
 from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.engine.episode import Rounds
+from mancala_env.engine.jit.threads import num_threads_of
 from mancala_env.engine.turn import first_illegal
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.games.position import Position
@@ -497,6 +498,7 @@ def agent_from_file(ruleset: Ruleset, source: str, function: str, **settings: Un
     agent.spec = spec
     if (seed := settings.get("seed")) is not None:
         agent.seed(seed)
+        agent._first_seed = seed
     if (num_threads := settings.get("num_threads")) is not None:
-        agent.num_threads = num_threads
+        agent.num_threads = num_threads_of(num_threads)
     return agent

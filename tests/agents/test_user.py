@@ -331,6 +331,9 @@ def test_a_file_of_your_own_is_a_spec(tmp_path):
     assert agent.spec == spec
     assert re.fullmatch(r"python:sha256:[0-9a-f]{16}:make_agent", agent.entrant)
     assert agent.num_threads == 1
+    assert repr(agent) == f"agents.make({spec!r}, 'leyla', seed=1)"
+    with raises(InvalidArgument, "num_threads", 0):
+        agents.make(spec, "leyla", num_threads=0)
     assert agent.choose(Position("leyla")) == 0
     assert play_matches(spec, "random", "leyla", games=4, seed=1).games == 4
     with raises(InvalidSpec, "my_agent.py", "make_agents"):
