@@ -96,8 +96,9 @@ class FunctionAgent(_UserAgent):
         actions = np.zeros(len(games), np.int64)
         for b in range(len(games)):
             action = self._function(Position.from_games(self.ruleset, games, b))
-            if not is_whole(action):
-                raise IllegalMove(f"{self.spec} must choose a whole number, not {action!r}")
+            # A number that needs more bits does not fit into the array.
+            if not is_whole(action) or int(action).bit_length() > 63:
+                raise IllegalMove(f"{self.spec} must choose a whole number of 64 bits, not {action!r}")
             actions[b] = action
         return self._checked(games, actions, self.random_seeds(len(games)))
 

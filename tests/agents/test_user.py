@@ -74,7 +74,7 @@ def test_it_is_an_opponent_and_an_entrant(tmp_path):
     assert '"own:first"' in results.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("action", [True, 1.9, "3", None, 99, -1, [0]])
+@pytest.mark.parametrize("action", [True, 1.9, "3", None, 99, -1, [0], 10**30, np.uint64(2**64 - 1)])
 def test_what_is_no_legal_action_is_refused(action):
     agent = agents.from_function(lambda position: action, "leyla", name="odd")
     with raises(IllegalMove, "odd"):
