@@ -1,6 +1,7 @@
 """Plots of reports: ratings, win rates and regret, and functions that other plots share."""
 
 import textwrap
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,8 @@ BARS = ("#b5472f", "#2f6f9f", "#c79a2b", "#4f8a5b", "#7a5c99", "#7d8794")
 _NUMBER_STYLE: Any = {"textcoords": "offset points", "ha": "center", "color": INK}
 # Maximum height of the plot of regret, as a multiple of the highest bar.
 _HEADROOM = 2.5
+# Longer names of agents are shortened.
+_NAME_LETTERS = 28
 # Longer labels of a legend beside a plot are wrapped.
 _LEGEND_LETTERS = 20
 # Cells darker than this have white numbers.
@@ -46,13 +49,14 @@ def plot_ratings(ratings: Ratings, asked: tuple[str, ...] = (), axes: "Axes | No
     """Plot ratings with their intervals, the strongest on top; the agents in `asked` are highlighted."""
     axes = axes if axes is not None else new_axes(7, 0.9 + 0.4 * len(ratings.names))
     names = [ratings.names[i] for i in reversed(ratings.order())]
+    shown = short_names(names)
     for row, name in enumerate(names):
         elo, low, high = ratings.of(name)
         color = ASKED if name in asked else ANCHOR
         axes.plot([low, high], [row, row], color=color, linewidth=3, alpha=0.45, solid_capstyle="round")
         axes.plot(elo, row, "o", color=color)
         axes.annotate(f"{elo:z.0f}", (elo, row), (0, 6), fontsize=8, **_NUMBER_STYLE)
-    axes.set_yticks(range(len(names)), [short(name) for name in names])
+    axes.set_yticks(range(len(names)), [shown[name] for name in names])
     axes.set_ylim(-0.6, len(names) - 0.2)
     axes.set_xlabel(f"Elo ({ratings.scale})")
     axes.set_title("Ratings with 95 % intervals")
@@ -65,7 +69,7 @@ def plot_win_rates(
 ) -> "Figure":
     """Plot the win rates of the agents in `asked` (rows) against all rated agents (columns)."""
     order = [ratings.names[i] for i in ratings.order()]
-    index = {name: i for i, name in enumerate(order)}
+    index, shown = {name: i for i, name in enumerate(order)}, short_names(order)
     rates = np.full((len(order), len(order)), np.nan)
     for match in (one for one in matches if one.first in index and one.second in index):
         i, j = index[match.first], index[match.second]
@@ -79,8 +83,8 @@ def plot_win_rates(
                 red, green, blue, _ = np.asarray(image.to_rgba(rate))
                 ink = INK if 0.299 * red + 0.587 * green + 0.114 * blue > _DARK else "white"
                 axes.text(x, y, f"{rate:.0f}", ha="center", va="center", fontsize=8, color=ink)
-    axes.set_xticks(range(len(order)), [short(name) for name in order], rotation=35, ha="right")
-    axes.set_yticks(range(len(rows)), [short(order[i]) for i in rows])
+    axes.set_xticks(range(len(order)), [shown[name] for name in order], rotation=35, ha="right")
+    axes.set_yticks(range(len(rows)), [shown[order[i]] for i in rows])
     axes.set_title("Win rate of the row against the column, %")
     figure = figure_of(axes)
     figure.colorbar(image, ax=axes, fraction=0.04)
@@ -95,7 +99,7 @@ def plot_regret(regrets: list[Regret], axes: "Axes | None" = None) -> "Figure":
     axes = axes if axes is not None else new_axes(7, 3.5)
     kept = [i for i in range(len(regrets[0].phases)) if any(one.phases[i].positions for one in regrets)]
     phases = [*(regrets[0].phases[i].phase for i in kept), "all"]
-    width = 0.8 / len(regrets)
+    width, shown = 0.8 / len(regrets), short_names(regret.agent for regret in regrets)
     ends: list[tuple[float, float]] = []
     highest = 0.0
     for k, regret in enumerate(regrets):
@@ -107,7 +111,7 @@ def plot_regret(regrets: list[Regret], axes: "Axes | None" = None) -> "Figure":
         ends += zip(places, np.nan_to_num(means + beyond[1]), strict=True)
         highest = max(highest, *np.nan_to_num(means))
         style: Any = {"color": BARS[k % len(BARS)], "ecolor": INK, "capsize": 2}
-        axes.bar(places, means, width * 0.92, yerr=beyond, label=short(regret.agent), **style)
+        axes.bar(places, means, width * 0.92, yerr=beyond, label=shown[regret.agent], **style)
     axes.set_xticks(range(len(phases)), phases)
     axes.set_ylabel("mean regret (seeds per move)")
     axes.set_xlim(-0.6, len(phases) - 0.4)
@@ -197,7 +201,15 @@ def figure_of(axes: "Axes") -> "Figure":
     return figure
 
 
-def short(name: str) -> str:
-    """Shorten a long name to its end, which distinguishes the paths of checkpoints."""
-    name = printable(name)  # fonts lack glyphs for other characters
-    return name if len(name) <= 28 else "…" + name[-27:]
+def short_names(names: Iterable[str]) -> dict[str, str]:
+    """Return a short form of each name: its end, which distinguishes the paths of checkpoints.
+
+    Different names have different forms: their ends are as long as that needs.
+    """
+    texts = {name: printable(name) for name in names}  # fonts lack glyphs for other characters
+    most = _NAME_LETTERS
+    while True:
+        found = {name: text if len(text) <= most else f"…{text[1 - most :]}" for name, text in texts.items()}
+        if len({*found.values()}) == len({*texts.values()}):
+            return found
+        most += 1

@@ -85,9 +85,10 @@ def add_regret(page: Page, regrets: list[Regret]) -> None:
             continue
         page.plots((plots.plot_regret(solved), plots.READ_REGRET))
         page.table(*regret_table(some))
+        shown = plots.short_names(regret.agent for regret in some)
         for regret in some:
             if regret.worst:
-                page.heading(f"The worst moves of {plots.short(regret.agent)}")
+                page.heading(f"The worst moves of {shown[regret.agent]}")
                 page.text(
                     "The number beside a hole is the value of sowing it: the final lead of the player to "
                     "move with best play of both, without the seeds already in the stores. A dashed ring "
@@ -128,7 +129,7 @@ def _title(evaluation: "Evaluation") -> str:
         played += ", whole matches"
     elif evaluation.rounds > 1:
         played += f", {evaluation.rounds} rounds a game"
-    return f"{', '.join(map(plots.short, evaluation.agents))}: {played}"
+    return f"{', '.join(plots.short_names(evaluation.agents).values())}: {played}"
 
 
 def _page(evaluation: "Evaluation") -> Page:

@@ -31,7 +31,7 @@ from mancala_env.evaluation.plots import (
     new_axes,
     plot_ratings,
     plot_regret,
-    short,
+    short_names,
 )
 from mancala_env.evaluation.ratings import PairCounts, fit_ratings
 from mancala_env.evaluation.regret import MOST_MISTAKES, _own_moves, has_exact_positions, regret_difference
@@ -532,7 +532,18 @@ def test_bars_of_several_agents_stand_side_by_side_around_their_phase():
 @pytest.mark.parametrize(("length", "is_cut"), [(28, False), (29, True)])
 def test_a_long_name_is_cut_to_its_end(length, is_cut):
     name = "a" + "b" * (length - 1)
-    assert short(name) == ("…" + name[-27:] if is_cut else name)
+    assert short_names([name, "c"]) == {name: "…" + name[-27:] if is_cut else name, "c": "c"}
+
+
+def test_names_with_equal_ends_are_told_apart():
+    """Checkpoints of two runs had one label, and the legend lacked one of them."""
+    names = [f"runs/{run}/checkpoints/0000200000.zip" for run in ("a", "b")]
+    assert list(short_names(names).values()) == ["…" + name[-28:] for name in names]
+    one = measure_regret("greedy", RULESET)
+    legend = plot_regret([replace(one, agent=name) for name in names]).axes[0].get_legend()
+    assert legend is not None
+    assert len(legend.get_texts()) == 2
+    assert short_names(["\x07", "\x07", "?" * 50 + "\x08", "?" * 50 + "\x09"])  # ends, whatever is printed
 
 
 def test_a_plot_over_environment_steps_has_points_intervals_and_a_legend_where_there_are_labels():
