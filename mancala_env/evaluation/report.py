@@ -1,5 +1,6 @@
 """Reports of evaluations: a self-contained HTML file, a PNG file of the plots, or tables of text."""
 
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from io import BytesIO
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 Table = tuple[list[str], list[list[str]]]
 """Column titles and rows of text."""
 _INTERVAL = "95 % interval"
+# Longer titles of a PNG file are wrapped.
+_TITLE_LETTERS = 80
 # Number of worst moves drawn for a single agent, and for each of several agents.
 _BOARDS, _BOARDS_OF_SEVERAL = 4, 2
 
@@ -108,7 +111,7 @@ def _all_plots(evaluation: "Evaluation") -> "Figure":
         panels.append((3.5, partial(plots.plot_regret, regrets)))
     heights = [height for height, _ in panels] or [2]
     figure = plots.matplotlib_or_why().figure.Figure(figsize=(8, sum(heights)), layout="constrained")
-    figure.suptitle(_title(evaluation))
+    figure.suptitle(textwrap.fill(_title(evaluation), _TITLE_LETTERS))
     places = np.atleast_1d(figure.subplots(len(heights), 1, height_ratios=heights))
     if not panels:
         places[0].axis("off")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from error_checks import raises
 from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
 
 from mancala_env import Position, agents, rulesets
 from mancala_env.agents import Agent, InvalidSpec
@@ -527,6 +528,16 @@ def test_bars_of_several_agents_stand_side_by_side_around_their_phase():
     assert one.source in axes.get_title()
     seven = plot_regret([one] * 7).axes[0].containers
     assert seven[13][0].get_facecolor() == seven[1][0].get_facecolor()  # six colours, then the first again
+
+
+def test_the_title_of_a_picture_fits_its_width(tmp_path, monkeypatch):
+    drawn: list[Any] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))
+    names = tuple(f"runs/{run}/checkpoints/0000200000.zip" for run in "abcd")
+    write_report(Evaluation("leyla", names, [], None, []), tmp_path / "report.png")
+    lines = drawn[0].get_suptitle().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(name[-28:] in " ".join(lines) for name in names)
 
 
 @pytest.mark.parametrize(("length", "is_cut"), [(28, False), (29, True)])
