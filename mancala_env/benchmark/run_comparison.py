@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mancala_env._util.checks import whole
+from mancala_env._util.checks import several, whole
 from mancala_env._util.tabular import TableRows, Tabular
 from mancala_env.agents import make
 from mancala_env.benchmark.aggregates import Estimate, probability_of_improvement
@@ -269,11 +269,12 @@ def group_runs(paths: Sequence[str | Path]) -> dict[str, list[RunResults]]:
 
     `paths` are folders of runs, or patterns such as ``runs/a-seed-*``. The runs of a pattern are a group.
     Other runs are grouped by their configurations. Seed, name and settings of the evaluation may differ.
-    Raise CannotCompare if a pattern matches nothing, a run is a duplicate, or rules or rounds differ, and
-    RunFolderError if a folder is not that of a run, or lacks a checkpoint.
+    Raise InvalidArgument if `paths` is a single text, CannotCompare if a pattern matches nothing, a run is a
+    duplicate, or rules or rounds differ, and RunFolderError if a folder is not that of a run, or lacks a
+    checkpoint.
     """
     found: list[tuple[object, str, RunResults]] = []
-    for path in map(str, paths):
+    for path in map(str, several("paths", paths, "a list of folders or patterns")):
         if _PATTERN.search(path) and not Path(path).exists():
             matches = sorted(each for each in glob.glob(path) if Path(each).is_dir())
             if not matches:

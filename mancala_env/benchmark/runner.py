@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mancala_env import agents
-from mancala_env._util.checks import is_whole, whole
+from mancala_env._util.checks import is_whole, several, whole
 from mancala_env.agents.registry import entrant_of
 from mancala_env.benchmark.budget import BudgetLimit, LearningBudget, measuring_points
 from mancala_env.benchmark.entries import Entry, InvalidEntry, Point
@@ -135,6 +135,9 @@ def plan(
         MancalaError: If an argument is invalid, or an entry declares none of the tasks.
     """
     whole("seeds", seeds, 1, _MOST_SEEDS)
+    entries, limits = several("entries", entries, "a list"), several("limits", limits, "a list")
+    rulesets, tasks = several("rulesets", rulesets, "a list"), several("tasks", tasks, "a list")
+    lines = None if lines is None else several("lines", lines, "a list of specs")
     _check_entries(entries, limits)
     for name, given, example in (("task", tasks, "afterstates"), ("ruleset", rulesets, "layli_goobalay")):
         if not given:

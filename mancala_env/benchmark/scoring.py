@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mancala_env._util.checks import whole
+from mancala_env._util.checks import several, whole
 from mancala_env.agents import AgentLike
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.ladder import stored_ladder
@@ -87,7 +87,8 @@ def scoring_of(
     if not has_exact_positions(ruleset):
         what = f"regret cannot be measured without solved positions of {ruleset.name}"
         raise MancalaError(f"{what}; mancala_env.evaluation.prepare makes them if 20 can be solved")
-    chosen = ladder.quick_anchors if anchors is None else tuple(dict.fromkeys(anchors))
+    named = ladder.quick_anchors if anchors is None else several("anchors", anchors, "a list of specs")
+    chosen = tuple(dict.fromkeys(named))
     wrong = next((anchor for anchor in chosen if anchor not in ladder.anchors), None)
     if wrong is not None or not chosen:
         valid, given = ", ".join(ladder.anchors), wrong or "an empty list"

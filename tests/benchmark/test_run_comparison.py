@@ -22,6 +22,7 @@ from mancala_env.benchmark.run_comparison import (
     spread_out,
 )
 from mancala_env.benchmark.run_comparison_report import differences_table, plot_curves, write_report
+from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation import InvalidMatch, NoLadder
 from mancala_env.evaluation.regret import measure_regret, regret_difference
 from mancala_env.training import run as command
@@ -211,6 +212,11 @@ def test_the_tables_have_documented_columns_and_no_row_twice(comparison):
     assert not single.duplicated(["run", "environment_steps", "measure", "against"]).any()
     finals = single.query("is_final and measure == 'win_rate'").groupby("group")["value"].mean()
     assert finals.to_dict() == pytest.approx({"a": 0.7, "b": 0.4})
+
+
+def test_a_single_path_is_refused_as_no_list():
+    with raises(InvalidArgument, "paths", "runs/a"):
+        compare_runs("runs/a")
 
 
 def test_wrong_games_are_refused_before_anything_is_read_or_measured(tmp_path, monkeypatch):

@@ -429,12 +429,22 @@ def test_what_is_no_python_file_is_no_entry(path):
         ({"entries": ["td.py"]}, ["read_entry", "td.py"]),
         ({"scoring_seed": None}, "scoring_seed"),
         ({"scoring_seed": -1}, "scoring_seed"),
+        *(({name: "leyla"}, [name, "leyla"]) for name in ("rulesets", "tasks", "lines")),
     ],
 )
 def test_a_plan_that_cannot_be_is_refused_before_anything_runs(options, why, tmp_path):
     with raises(MancalaError, why):
         plan_of(**{"entries": [entry_of(tmp_path, HONEST)], "folder": tmp_path} | options)
     assert not (tmp_path / RESULTS).exists()
+
+
+def test_entries_and_limits_may_be_any_iterables(tmp_path):
+    """A generator made a plan without a run."""
+    entries = [entry_of(tmp_path, HONEST, name) for name in ("one", "two")]
+    wanted = plan_of(iter(entries), tmp_path, limits=iter([limit_of_minutes(1), limit_of_minutes(2)]))
+    assert {(run.entry.name, run.limit.amount) for run in wanted.runs} == {
+        (name, minutes) for name in ("one", "two") for minutes in (1, 2)
+    }
 
 
 def test_what_is_named_twice_is_learned_once(tmp_path):
@@ -475,6 +485,8 @@ def test_two_rulesets_of_one_name_are_refused(tmp_path):
 
 
 def test_a_ruleset_without_a_ladder_or_an_unknown_anchor_is_refused():
+    with raises(InvalidArgument, "anchors", "greedy"):
+        scoring_of(LEYLA, anchors="greedy")
     with raises(MancalaError, "ladder"):
         scoring_of(replace(LAYLI, name="own"))
     with raises(MancalaError, "anchors", "random", "greedy"):
