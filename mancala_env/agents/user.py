@@ -294,6 +294,11 @@ def from_policy(
     else:
         choose = _choose_by_predict(played, normalizing, deterministic)
     name = type(model).__name__
+    if played is module and (why := _why_not_called(module.forward, "observations")):
+        raise InvalidArgument(
+            f"{name} must take one argument, the observations: {why}; from_function takes a function of "
+            "observations and legal actions"
+        )
     agent = PolicyAgent(ruleset, choose, name, observation, rounds, module, normalizing, **options)
     if not deterministic:
         agent.filed_as, agent.is_drawing = f"{agent.filed_as}:drawn", True

@@ -256,6 +256,15 @@ def test_what_is_no_logits_is_refused(returned, said):
         agents.from_policy(Broken(), "leyla").choose(Position("leyla"))
 
 
+def test_a_module_of_masks_too_is_refused():
+    class OfTheSearch(nn.Module):
+        def forward(self, seen: torch.Tensor, legal: torch.Tensor):
+            return seen, legal
+
+    with raises(InvalidArgument, "OfTheSearch", "'legal'", "from_function"):
+        agents.from_policy(OfTheSearch(), "leyla")
+
+
 def env_of(**options):
     return gymnasium.make("mancala/Leyla-v0", opponent="random", opening_turns=4, **options)
 
