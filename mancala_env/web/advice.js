@@ -114,13 +114,13 @@ export class Advice {
     view.status.textContent = t("play.hint_wait");
     try {
       const { action } = await view.searches.ask("choose", game, { kind: "perfect", strength: 2 });
-      if (view.line.game !== game) return;
+      if (!view.isShown || view.line.game !== game) return;
       view.refresh();
       view.board.mark({ values: { ...this.badges, [game.holeOf(action)]: t("play.hint_badge") } });
       view.status.textContent = t("play.hint_said", { turn: turnText({ player: game.player, action }), does: doesText(game, action) });
       view.app.say(view.status.textContent);
     } catch (error) {
-      if (isAbort(error)) return;
+      if (isAbort(error) || !view.isShown) return;
       if (view.line.game === game) view.refresh();
       view.app.warn(error.message);
     }

@@ -9,7 +9,7 @@ import { Film } from "./film.js";
 import { measures as m } from "./measures.js";
 import { caption, placeName, seedsText, steps } from "./motion.js";
 import { gameOf } from "./place.js";
-import { describe, handShapes, Layout, ownedWord, playerName, isEstimate, statusOf, turnName, UprightLayout } from "./scene.js";
+import { describe, handShapes, Layout, ownedWord, playerName, isEstimate, statusOf, turnName, UprightLayout, valueText } from "./scene.js";
 import { sound } from "./sounds.js";
 import { t } from "./texts.js";
 
@@ -28,6 +28,12 @@ function element(name, attributes, parent) {
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   parent?.append(made);
   return made;
+}
+
+/** The value of a hole, for its button's label; a word such as "hint" stays. */
+function valueInWords(value) {
+  if (isEstimate(value)) return t("hole.estimate", { value: value.slice(1) });
+  return typeof value === "string" ? value : t("hole.value", { value: valueText(value) });
 }
 
 /** Draw a shape of a scene. */
@@ -311,7 +317,7 @@ export class BoardView {
       const said = [t("hole.seeds", { hole: owner < 0 ? turnName(ruleset, state.territory[hole], hole) : placeName(ruleset, hole), seeds: seedsText(state.seeds[hole]) })];
       if (owner >= 0) said.push(t("hole.owned", { owned: ownedWord(ruleset), player: playerName(owner) }));
       if (legal.includes(hole)) said.push(t("hole.legal"));
-      if (hole in values) said.push(isEstimate(values[hole]) ? t("hole.estimate", { value: values[hole].slice(1) }) : t("hole.value", { value: values[hole] }));
+      if (hole in values) said.push(valueInWords(values[hole]));
       const more = name?.(hole);
       if (more) said.push(more);
       button.setAttribute("aria-label", said.join(", "));

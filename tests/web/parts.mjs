@@ -163,7 +163,7 @@ test("a board shows every seed, number and button of a position", () => {
   assert.equal(view.isMoving, false);
   view.mark({ legal: [1] }); // nothing is shown so far
   const game = engine.fromText(LATE), layout = new Layout(game.ruleset);
-  view.show(game, { legal: game.legal, values: { 1: "+2" }, name: (hole) => (hole === 5 ? "the best" : "") });
+  view.show(game, { legal: game.legal, values: { 1: 2 }, name: (hole) => (hole === 5 ? "the best" : "") });
   assert.equal(view.ruleset, game.ruleset);
   assertShows(view, game);
   assert.equal(view.svg.getAttribute("viewBox"), `0 0 ${layout.width} ${layout.height}`);
@@ -189,6 +189,8 @@ test("a board shows every seed, number and button of a position", () => {
   assert.equal(label(1), [seeds("S2", 3), t("hole.legal"), t("hole.value", { value: "+2" })].join(", "));
   assert.equal(label(5), [seeds("S6", 2), t("hole.legal"), "the best"].join(", "));
   assert.equal(label(6), seeds("N1", 1));
+  view.mark({ values: { 1: t("play.hint_badge") } });
+  assert.equal(label(1), [seeds("S2", 3), t("hole.legal"), t("play.hint_badge")].join(", "));
   view.mark({ legal: [1] }); // the other options stay
   assert.equal(label(5), [seeds("S6", 2), "the best"].join(", "));
   view.show(game);

@@ -181,6 +181,15 @@ test("a hint shows the best action, unless the position has changed", async () =
   asked.at(-1).reject(new Error("wrong"));
   await soon();
   assert.deepEqual([app.warned, view.status.textContent], [["wrong"], t("play.your_turn", { player: "South" })]);
+  for (const answer of [(one) => one.resolve({ action: 1 }), (one) => one.reject(new Error("late"))]) {
+    view.hint();
+    view.leave(); // another view does not announce the hint
+    const said = [...app.said];
+    answer(asked.at(-1));
+    await soon();
+    assert.deepEqual([app.said, app.warned], [said, ["wrong"]]);
+    view.enter();
+  }
 });
 
 test("values are shown where they are wanted, and forgotten after a turn", async () => {
