@@ -466,7 +466,8 @@ def test_a_hundred_pages_play_and_analyse_at_once(server):
     assert min(asyncio.run(run())) > 3
 
 
-def test_the_command_prints_its_address_and_ends_by_ctrl_c(tmp_path):
+@pytest.mark.parametrize("stop", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_the_command_prints_its_address_and_ends_by_a_signal(stop: str) -> None:
     command = [sys.executable, "-m", "mancala_env", "serve", "--port", "0", "--browser", "false"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -474,7 +475,7 @@ def test_the_command_prints_its_address_and_ends_by_ctrl_c(tmp_path):
             line = process.stdout.readline()
             address = line.split("at ")[1].split(" ")[0]
             assert httpx.get(f"{address}api/about", timeout=60).status_code == 200
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.Signals[stop])
             _, errors = process.communicate(timeout=30)
             assert process.returncode == 0
             assert "Traceback" not in errors
