@@ -532,6 +532,8 @@ LIMITS = Limits(seconds=2.0, depth=4, simulations=300, analysis_seconds=5.0, mes
         ("value+minimax:4", "value+minimax:5"),
         ("mcts:2s", "mcts:2.1s"),
         ("minimax:2s", "minimax:2.1s"),
+        ("minimax:4+5000nodes", "minimax:5000nodes"),
+        ("mcts:400+2s", "mcts:300+2.1s"),
         ("perfect:2s", "perfect:2.1s"),
     ],
 )
