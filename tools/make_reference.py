@@ -107,8 +107,8 @@ def settings_page() -> str:
     parts += [
         "## On a Ray cluster\n",
         "`training/rllib_train.py` has these settings in addition. It ignores `device`, and `clock` must be "
-        "`wall`. Labels, a pool and distillation are off: it ignores their values in files, and refuses these "
-        "options. See [the guide](../guides/cluster.md).\n",
+        "`wall`. Labels, a pool and distillation are off: it ignores their values in files, and refuses "
+        "these options. See [the guide](../guides/cluster.md).\n",
         _settings_table(each for each in settings_of(RayConfig) if each.name not in own),
         "## Bundled configurations\n",
         "`mancala train NAME` uses the file `configs/NAME.yaml`, if it exists.\n",
