@@ -70,7 +70,7 @@ messages to standard error. `mancala train`, `grow-value` and `serve` print thei
 | 2 | invalid input, a file that cannot be read or written, or a missing optional package |
 | 130, 143, 129 | Ctrl-C, SIGTERM, SIGHUP |
 
-After Ctrl-C or SIGTERM, `mancala train` and `mancala serve` end with 0, and `mancala train --seeds` with 130.
+After these signals, `mancala train` and `mancala serve` end with 0, and `mancala train --seeds` with 130.
 
 | environment variable | meaning |
 |---|---|
@@ -106,8 +106,9 @@ def settings_page() -> str:
             ]
     parts += [
         "## On a Ray cluster\n",
-        "`training/rllib_train.py` has these settings in addition. It ignores `device`, and refuses labels, "
-        "a pool and distillation. See [the guide](../guides/cluster.md).\n",
+        "`training/rllib_train.py` has these settings in addition. It ignores `device`, and `clock` must be "
+        "`wall`. Labels, a pool and distillation are off: it ignores their values in files, and refuses "
+        "these options. See [the guide](../guides/cluster.md).\n",
         _settings_table(each for each in settings_of(RayConfig) if each.name not in own),
         "## Bundled configurations\n",
         "`mancala train NAME` uses the file `configs/NAME.yaml`, if it exists.\n",

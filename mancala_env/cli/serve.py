@@ -10,6 +10,7 @@ from typing import Any
 
 from mancala_env._util.checks import whole
 from mancala_env._util.command_line import Parser, needing, true_or_false
+from mancala_env._util.stop_signals import STOP_SIGNALS, handled, is_ignored
 from mancala_env.agents import Spec
 from mancala_env.cli.options import RULESET
 from mancala_env.errors import InvalidArgument
@@ -69,8 +70,11 @@ def run(options: Any) -> int:
         timeout_graceful_shutdown=2,
         server_header=False,
     )
-    with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listening])
+    server = uvicorn.Server(config)
+    # uvicorn handles only SIGINT and SIGTERM.
+    others = [each for each in STOP_SIGNALS if each.name == "SIGHUP" and not is_ignored(each)]
+    with suppress(KeyboardInterrupt), handled(dict.fromkeys(others, server.handle_exit)):
+        server.run(sockets=[listening])
     print("mancala serve: stopped", file=sys.stderr)
     return 0
 

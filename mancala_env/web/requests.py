@@ -17,8 +17,9 @@ from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 
 _MOST_ID = 2**53
-# A kind of agent and a limit; paths of files do not match.
-_PLAIN_SPEC = re.compile(r"[a-z+]{1,20}(:[0-9.]{1,12}s?)?")
+# A kind of agent and its limits; paths of files do not match.
+_LIMIT = "[0-9.]{1,12}(s|nodes)?"
+_PLAIN_SPEC = re.compile(rf"[a-z+]{{1,20}}(:{_LIMIT}(\+{_LIMIT}){{0,2}})?")
 # The fields of each `do`, besides `id` and `do`.
 _FIELDS: dict[str, tuple[str, ...]] = {
     "about": (),

@@ -466,7 +466,8 @@ def test_a_hundred_pages_play_and_analyse_at_once(server):
     assert min(asyncio.run(run())) > 3
 
 
-def test_the_command_prints_its_address_and_ends_by_ctrl_c(tmp_path):
+@pytest.mark.parametrize("stop", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_the_command_prints_its_address_and_ends_by_a_signal(stop: str) -> None:
     command = [sys.executable, "-m", "mancala_env", "serve", "--port", "0", "--browser", "false"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -474,7 +475,7 @@ def test_the_command_prints_its_address_and_ends_by_ctrl_c(tmp_path):
             line = process.stdout.readline()
             address = line.split("at ")[1].split(" ")[0]
             assert httpx.get(f"{address}api/about", timeout=60).status_code == 200
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.Signals[stop])
             _, errors = process.communicate(timeout=30)
             assert process.returncode == 0
             assert "Traceback" not in errors
@@ -531,6 +532,8 @@ LIMITS = Limits(seconds=2.0, depth=4, simulations=300, analysis_seconds=5.0, mes
         ("value+minimax:4", "value+minimax:5"),
         ("mcts:2s", "mcts:2.1s"),
         ("minimax:2s", "minimax:2.1s"),
+        ("minimax:4+5000nodes", "minimax:5000nodes"),
+        ("mcts:400+2s", "mcts:300+2.1s"),
         ("perfect:2s", "perfect:2.1s"),
     ],
 )
