@@ -389,9 +389,10 @@ export class StudyView {
     const { game } = this.line, bounds = this.analysis.bounds(game);
     const most = Math.max(...Object.values(bounds).map(({ lower }) => lower));
     const turn = turnText({ player: game.player, action });
-    const lost = most - bounds[action].upper;
-    if (lost > 0) {
-      this.verdict.textContent = t("study.retry_wrong", { turn, seeds: seedsText(lost) });
+    const { lower, upper } = bounds[action];
+    if (lower < most) { // not proved to be a best move
+      const text = upper >= most ? "study.retry_unproved" : lower === upper ? "study.retry_wrong" : "study.retry_wrong_at_least";
+      this.verdict.textContent = t(text, { turn, seeds: seedsText(most - upper) });
       this.app.say(this.verdict.textContent);
       return;
     }

@@ -1031,6 +1031,13 @@ test("turns that lose seeds are asked again, and the others are not", async () =
   view.sow(wrong);
   assert.equal(view.verdict.textContent, t("study.retry_wrong", { turn: turn(wrong), seeds: seedsText(mistake.seeds) }));
   assert.deepEqual([view.line.at, view.values.table.hidden], [mistake.at, true]);
+  const { actions } = view.analysis.of(game).exact, most = actions[right].upper, proved = actions[wrong];
+  for (const [upper, name] of [[most - 2, "study.retry_wrong_at_least"], [most, "study.retry_unproved"]]) {
+    actions[wrong] = { lower: -40, upper }; // an answer whose value is not proved
+    view.sow(wrong);
+    assert.equal(view.verdict.textContent, t(name, { turn: turn(wrong), seeds: seedsText(2) }));
+  }
+  actions[wrong] = proved;
   view.sow(right);
   assert.equal(view.verdict.textContent, t("study.retry_right", { turn: turn(right) }));
   assert.deepEqual([view.line.at, view.values.table.hidden, app.said.at(-1)], [mistake.at, false, view.verdict.textContent]);
