@@ -74,7 +74,7 @@ class App {
   }
 
   set(name, value) {
-    this.settings[name] = value;
+    Object.assign(this.settings, kept.read("settings", {}), { [name]: value }); // another tab may have changed others
     kept.write("settings", this.settings);
     this.#applySettings();
   }
@@ -251,6 +251,7 @@ class App {
 }
 
 async function start() {
+  if (!globalThis.WebAssembly) throw new Error("it needs WebAssembly, which this browser lacks or blocks");
   const wanted = kept.read("settings", {}).language ?? navigator.language.split("-")[0];
   const [engine, { language, languages }, served] = await Promise.all([Engine.fetch(), loadTexts(wanted), Served.find()]);
   document.documentElement.lang = language;
