@@ -2,19 +2,20 @@
 
 from typing import Any
 
+from mancala_env._util.checks import whole
 from mancala_env._util.command_line import BAD_INPUT, Parser
 from mancala_env.cli.options import add_outputs
 from mancala_env.cli.tables import print_json
 from mancala_env.engine.state import PLAYERS
-from mancala_env.errors import printable
+from mancala_env.errors import InvalidArgument, printable
 from mancala_env.solver.certificate import InvalidProof, Proof, verify
 
 DESCRIPTION = (
     "Check proof files of exact values, one line for each. docs/reference/proofs.md has the format. The exit "
-    "status is 1 if a file is invalid, and 2 if one cannot be read."
+    "status is 1 if a file is invalid, and 2 if one cannot be checked."
 )
 
-# By whether a file is valid; None if it cannot be read.
+# By whether a file is valid; None if it cannot be checked.
 _STATUS = {True: 0, False: 1, None: BAD_INPUT}
 
 
@@ -25,6 +26,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Any) -> int:
+    whole("--memory_mb", options.memory_mb, 1)
     results = []
     for file in options.files:
         results.append(_result(file, options.memory_mb))
@@ -44,6 +46,8 @@ def _result(file: str, memory_mb: float) -> dict[str, Any]:
         return {"file": file, "is_valid": False, "reason": str(error)}
     except OSError as error:
         return {"file": file, "is_valid": None, "reason": error.strerror or str(error)}
+    except InvalidArgument as error:  # the proof needs more memory
+        return {"file": file, "is_valid": None, "reason": str(error)}
     lower, upper = found.bounds
     bounds = {"value": lower if lower == upper else None, "lower": lower, "upper": upper}
     return {
@@ -61,7 +65,7 @@ def _result(file: str, memory_mb: float) -> dict[str, Any]:
 def _line(result: dict[str, Any]) -> str:
     file = printable(result["file"])
     if not result["is_valid"]:
-        word = "UNREADABLE" if result["is_valid"] is None else "INVALID"
+        word = "NOT CHECKED" if result["is_valid"] is None else "INVALID"
         return f"{word} {file}: {printable(result['reason'])}"
     counts = " and ".join(f"{player} gets at least {count}" for player, count in result["claims"].items())
     exact = result["value"] is not None
