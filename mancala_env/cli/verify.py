@@ -44,10 +44,8 @@ def _result(file: str, memory_mb: float) -> dict[str, Any]:
         found = verify(proof, memory_mb=memory_mb)
     except InvalidProof as error:
         return {"file": file, "is_valid": False, "reason": str(error)}
-    except OSError as error:
-        return {"file": file, "is_valid": None, "reason": error.strerror or str(error)}
-    except InvalidArgument as error:  # the proof needs more memory
-        return {"file": file, "is_valid": None, "reason": str(error)}
+    except (OSError, InvalidArgument) as error:  # it cannot be read, or needs more memory
+        return {"file": file, "is_valid": None, "reason": getattr(error, "strerror", None) or str(error)}
     lower, upper = found.bounds
     bounds = {"value": lower if lower == upper else None, "lower": lower, "upper": upper}
     return {
