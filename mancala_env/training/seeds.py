@@ -46,10 +46,10 @@ def seeds_of(text: str) -> tuple[int, ...]:
     with suppress(ValueError):
         seeds = [number_of(part.strip(), int) for part in text.split(",")]
     if len(seeds) == 1 and "," not in text:
-        seeds = [*range(1, min(seeds[0], _MOST_SEEDS + 1) + 1)]
+        seeds = [*range(1, seeds[0] + 1)[: _MOST_SEEDS + 1]]  # a huge number is not listed
     is_valid = 0 < len(seeds) <= _MOST_SEEDS and all(0 <= seed <= MAX_SEED for seed in seeds)
     if not is_valid or len(set(seeds)) < len(seeds):
-        valid = "a number of seeds, such as 5, or different seeds, such as 1,2,3"
+        valid = f"a number of seeds up to {_MOST_SEEDS}, such as 5, or different seeds, such as 1,2,3"
         raise InvalidConfig(f"--seeds must be {valid}, not {text!r}")
     return tuple(seeds)
 
