@@ -4,6 +4,7 @@ The model is that of Bradley and Terry (1952). Intervals come from a Bayesian bo
 pairs of games. Pairs of repeated openings have less weight.
 """
 
+import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -156,9 +157,13 @@ def fit_ratings(
     Raises:
         InvalidMatch: If `matches` is empty, their rulesets differ, an agent plays itself, or no chain of
             games connects two agents.
-        InvalidArgument: If an element is not a match, or a number is out of range.
+        InvalidArgument: If an element is not a match, `fixed` is not Ratings, or a number is out of range.
     """
     counted = _counted(matches)
+    if fixed is not None and not isinstance(fixed, Ratings):
+        raise InvalidArgument(
+            f"fixed must be Ratings, such as stored_ladder('leyla').ratings(), not {reprlib.repr(fixed)}"
+        )
     seed, num_replicates = whole("seed", seed, 0), whole("num_replicates", num_replicates, 1)
     fixed_names = () if fixed is None else fixed.names
     num_fixed = len(fixed_names)

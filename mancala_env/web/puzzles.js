@@ -78,8 +78,13 @@ export class PuzzlesView {
   /** Show a puzzle; `at` is the part of the address that names it: leyla/12. Without it, show that of today. */
   enter({ at } = {}) {
     const [name, number] = (at || "").split("/");
-    if (!RULESETS.includes(name)) return this.#puzzle && !at ? this.goTo(this.#puzzle) : this.#today();
-    return this.#load(name, (set) => set.puzzles[Number(number) - 1] ?? set.ofDay(today(), this.grade));
+    if (!at && this.#puzzle) return this.goTo(this.#puzzle);
+    const isKnown = RULESETS.includes(name);
+    return this.#load(isKnown ? name : this.ruleset, (set) => {
+      const named = isKnown ? set.puzzles[Number(number) - 1] : undefined;
+      if (at && !named && !RULESETS.includes(at)) this.app.warn(t("puzzles.none", { puzzle: at }));
+      return named ?? set.ofDay(today(), this.grade);
+    });
   }
 
   leave() {

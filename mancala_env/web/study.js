@@ -266,11 +266,13 @@ export class StudyView {
   }
 
   sayValues() {
+    if (this.#retry) return this.app.say(t("study.hidden"));
     const said = valuesInWords(this.line.game, this.analysis.bounds(this.line.game));
     if (said) this.app.say(said);
   }
 
   sayBest() {
+    if (this.#retry) return this.app.say(t("study.hidden"));
     const { game } = this.line;
     const best = this.analysis.best(game);
     this.app.say(best.length ? t("study.best_said", { turns: best.map((action) => turnText({ player: game.player, action })).join(", ") }) : t("study.not_known"));

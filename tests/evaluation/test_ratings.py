@@ -1,6 +1,7 @@
 """Ratings recover known strengths, and their intervals have the nominal coverage."""
 
 import itertools
+import reprlib
 from typing import Any
 
 import choix
@@ -9,7 +10,14 @@ import pytest
 from error_checks import raises
 
 from mancala_env.errors import InvalidArgument
-from mancala_env.evaluation import InvalidMatch, MatchResult, PairCounts, fit_ratings, play_matches
+from mancala_env.evaluation import (
+    InvalidMatch,
+    MatchResult,
+    PairCounts,
+    fit_ratings,
+    play_matches,
+    stored_ladder,
+)
 from mancala_env.evaluation.intervals import share_interval
 from mancala_env.evaluation.ratings import ELO_PER_LOGIT
 
@@ -94,6 +102,12 @@ def test_matches_of_one_pair_add_up():
 def test_wrong_numbers_of_a_fit_are_named(wrong):
     with raises(InvalidArgument, *wrong, *map(repr, wrong.values())):
         fit_ratings([PairCounts("random", "a", (1, 0, 0, 0, 0))], **wrong)
+
+
+def test_fixed_ratings_of_another_type_are_refused():
+    for wrong in (stored_ladder("leyla"), "leyla"):
+        with raises(InvalidArgument, "fixed", reprlib.repr(wrong)):
+            fit_ratings([PairCounts("random", "a", (1, 0, 0, 0, 0))], fixed=wrong)  # type: ignore[arg-type]
 
 
 def test_intervals_respect_pairs():

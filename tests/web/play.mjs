@@ -1027,6 +1027,11 @@ test("turns that lose seeds are asked again, and the others are not", async () =
   assert.deepEqual([view.line.at, view.verdict.textContent], [mistake.at, ask]);
   const { game } = view.line, turn = (action) => turnText({ player: game.player, action });
   assert.deepEqual([view.values.table.hidden, badges(view), view.values.note.textContent], [true, [], t("study.hidden")]);
+  for (const say of [view.commands.hint, () => view.sayValues()]) { // keys do not speak the answer
+    app.said.length = 0;
+    say();
+    assert.deepEqual(app.said, [t("study.hidden")]);
+  }
   const wrong = line.turns[mistake.at].action, right = game.legal.find((action) => !worse.has(action));
   view.sow(wrong);
   assert.equal(view.verdict.textContent, t("study.retry_wrong", { turn: turn(wrong), seeds: seedsText(mistake.seeds) }));

@@ -235,6 +235,15 @@ test("the best line is played until the round ends or eight turns", async () => 
   }
 });
 
+test("an address without a puzzle shows that of today and says so", async () => {
+  for (const [at, isWrong] of [["leyla/99999", true], ["leyla/x", true], ["leyla/", true], ["nonsense", true], ["nonsense/3", true], ["leyla", false], ["leyla/3", false], [undefined, false]]) {
+    app.warned.length = 0;
+    const view = await opened(at);
+    assert.ok(view.start, at);
+    assert.deepEqual(app.warned.filter(Boolean), isWrong ? [t("puzzles.none", { puzzle: at })] : []);
+  }
+});
+
 test("next goes to an unsolved one, keys walk, and Study opens the position", async () => {
   const view = await opened("leyla/1");
   view.next();
