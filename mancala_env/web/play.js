@@ -192,7 +192,7 @@ export class PlayView {
     const timeline = timelineOf(turn.before, action);
     this.#isPaused = turn.following !== turn.after;
     const moved = board.move(turn.before, timeline, turn.after, this.app.speed, this.players[turn.player] === "you");
-    this.app.say(turnInWords(turn));
+    this.app.say([turnInWords(turn), ...(line.isOver || this.#isPaused ? [this.#statusText] : [])].join(" "));
     this.goOnButton.hidden = true;
     this.root.querySelector("[data-does=take_back]").disabled = false;
     this.status.textContent = t("play.sowing", { player: playerName(turn.player), turn: turnText(turn) });

@@ -213,7 +213,7 @@ export class StudyView {
     if (isNew) line.play(action);
     else line.goTo(line.at + 1);
     const turn = line.lastTurn, timeline = timelineOf(turn.before, action);
-    this.app.say(turnInWords(turn));
+    this.app.say([turnInWords(turn), ...(turn.after.isOver ? [`${statusOf(line.ruleset, turn.after)}.`] : [])].join(" "));
     this.#list();
     await this.board.move(turn.before, timeline, turn.after, this.app.speed, true);
     if (!this.isShown || this.line !== line || line.lastTurn !== turn) return;

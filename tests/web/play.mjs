@@ -281,6 +281,11 @@ test("the end of a round waits for the user, and the next one begins", async () 
   view.sow(end);
   await soon();
   assert.equal(view.status.textContent, t("play.round_over", { result, round: 1 }));
+  assert.ok(app.said.at(-1).endsWith(` ${view.status.textContent}`)); // after the turn's own words
+  const study = studied({ line: new GameLine(before) });
+  study.sow(end);
+  assert.ok(app.said.at(-1).endsWith(` ${result}.`));
+  study.leave();
   assert.equal(button(view, "go_on").hidden, false);
   assert.equal(document.activeElement, button(view, "go_on"));
   assert.equal(view.shown.round, 1);
@@ -302,6 +307,7 @@ test("the end of a round waits for the user, and the next one begins", async () 
   assert.equal(view.line.isOver, true);
   const by = Math.abs(view.line.margin), won = t("play.won", { player: ["South", "North"][view.line.winner], by });
   assert.equal(view.status.textContent, won);
+  assert.ok(app.said.at(-1).endsWith(` ${won}`));
 });
 
 test("a position of a link is played by the players that are chosen for a new game", () => {
