@@ -72,6 +72,7 @@ export class Advice {
     this.valuesButton.setAttribute("aria-pressed", String(this.#areValuesWanted));
     this.analysis.stopAnalysis();
     this.view.refresh();
+    if (!this.#areValuesWanted) this.view.app.say(t("play.values_off"));
     this.askValues();
   }
 

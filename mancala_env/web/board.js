@@ -9,7 +9,7 @@ import { Film } from "./film.js";
 import { measures as m } from "./measures.js";
 import { caption, placeName, seedsText, steps } from "./motion.js";
 import { gameOf } from "./place.js";
-import { describe, handShapes, Layout, ownedWord, playerName, isEstimate, statusOf, turnName, UprightLayout, valueText } from "./scene.js";
+import { describe, handShapes, Layout, playerName, isEstimate, statusOf, turnName, UprightLayout, valueText } from "./scene.js";
 import { sound } from "./sounds.js";
 import { t } from "./texts.js";
 
@@ -315,7 +315,7 @@ export class BoardView {
     this.#buttons.forEach((button, hole) => {
       const owner = state.owner[hole];
       const said = [t("hole.seeds", { hole: owner < 0 ? turnName(ruleset, state.territory[hole], hole) : placeName(ruleset, hole), seeds: seedsText(state.seeds[hole]) })];
-      if (owner >= 0) said.push(t("hole.owned", { owned: ownedWord(ruleset), player: playerName(owner) }));
+      if (owner >= 0) said.push(t(`hole.owned.${ruleset.dials.landing}`, { player: playerName(owner) }));
       if (legal.includes(hole)) said.push(t("hole.legal"));
       if (hole in values) said.push(valueInWords(values[hole]));
       const more = name?.(hole);

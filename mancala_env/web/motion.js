@@ -143,7 +143,7 @@ export function positionInWords(game) {
     const holes = [];
     for (let hole = player * ruleset.rowWidth; hole < (player + 1) * ruleset.rowWidth; hole++) {
       let words = String(seeds[hole]);
-      if (owner[hole] >= 0) words += ` (${t("hole.owned", { owned: t(`owned.${ruleset.dials.landing}`), player: playerName(owner[hole]) })})`;
+      if (owner[hole] >= 0) words += ` (${t(`hole.owned.${ruleset.dials.landing}`, { player: playerName(owner[hole]) })})`;
       else if (territory[hole] !== player) words += ` (${t("hole.territory", { player: playerName(territory[hole]) })})`;
       holes.push(words);
     }

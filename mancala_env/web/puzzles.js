@@ -49,7 +49,7 @@ export class PuzzlesView {
         h("div", { class: "card" },
           this.told,
           h("div", { class: "row answers" },
-            button("next", () => this.next(), "main"), button("again", () => this.#show()), button("solution", () => this.solve()),
+            button("next", () => this.next(), "main"), button("again", () => this.#again()), button("solution", () => this.solve()),
             button("why", () => this.why()), button("check", () => this.check()), button("study", () => this.study())),
           this.line, this.proved, this.about),
         h("div", { class: "card choice" },
@@ -64,7 +64,7 @@ export class PuzzlesView {
       skip: () => this.board.skip(),
       legal: () => this.#puzzle && this.app.say(legalInWords(this.start)),
       position: () => this.#puzzle && this.app.say(positionInWords(this.start)),
-      take_back: () => this.#puzzle && this.#show(),
+      take_back: () => this.#puzzle && this.#again(),
       hint: () => this.solve(),
       values: () => this.check(),
       last_turn: () => this.why(),
@@ -130,6 +130,10 @@ export class PuzzlesView {
     this.#values = Object.fromEntries(this.start.legal.map((action, n) => [action, puzzle.values[n] + stored]));
     kept.write("puzzle", { ruleset: this.ruleset, grade: this.grade });
     this.app.addressText(`puzzles/${this.ruleset}/${puzzle.number}`);
+    this.#again();
+  }
+
+  #again() {
     this.#show();
     this.app.say(`${this.title.textContent}. ${this.task.textContent}`);
   }

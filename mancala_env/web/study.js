@@ -29,6 +29,7 @@ const WITHOUT_ENGINES = ["book", "exact", "search"];
 export class StudyView {
   #retry = null; // the mistake that the user is asked to improve
   #retried = -1;
+  #opened = null; // a copy of the game that was opened here; null if it has no turns
   #areValuesShown = true;
   #isGraded = false; // whether all turns of the game were tried
 
@@ -50,7 +51,7 @@ export class StudyView {
     this.verdict = h("p", { class: "verdict" });
     this.gamesPlace = h("section", { class: "card", hidden: true });
     this.explorer = new Explorer({ analysis: this.analysis, follow: (at, action) => this.#follow(at, action), restart: () => this.commands.new_game() });
-    this.setUp = new SetUp(app, (game) => this.begin(new GameLine(game)));
+    this.setUp = new SetUp(app, (game) => this.#replace(new GameLine(game)));
     this.root = h("div", { class: "view study" },
       h("h1", { class: "unseen" }, t("nav.study")),
       h("section", { class: "table", "aria-label": t("board.label") },
@@ -103,7 +104,7 @@ export class StudyView {
       step_on: () => this.playback.step(1),
       first: () => this.goTo(0),
       last: () => this.goTo(Infinity),
-      new_game: () => this.begin(new GameLine(this.app.engine.newGame(this.line.ruleset))),
+      new_game: () => this.newGame(),
     };
   }
 
@@ -169,6 +170,7 @@ export class StudyView {
   begin(line) {
     if (this.line !== line) this.#retried = -1;
     this.line = line;
+    this.#opened = line.turns.length ? line.copy() : null;
     this.#retry = null;
     this.verdict.textContent = "";
     this.app.warn("");
@@ -176,10 +178,31 @@ export class StudyView {
     this.#grade();
   }
 
+  /** Study another game, and offer to return to the one that it replaces. */
+  #replace(line) {
+    const left = this.#opened ?? this.line;
+    this.begin(line);
+    if (left.turns.length) this.#offer(left);
+  }
+
+  /** Offer to return to a game that was left. */
+  #offer(line) {
+    this.app.tell(t("study.left"), false, { label: t("study.back"), act: () => {
+      this.begin(line);
+      this.app.say(this.#statusText);
+      this.board.focus();
+    } });
+  }
+
+  newGame() {
+    this.#replace(new GameLine(this.app.engine.newGame(this.line.ruleset)));
+    this.app.say(`${t("play.begun", { title: this.line.ruleset.title })} ${positionInWords(this.line.game)}`);
+  }
+
   read() {
     this.app.warn("");
     try {
-      this.begin(lineFromText(this.app.engine, this.text.value, this.line.ruleset));
+      this.#replace(lineFromText(this.app.engine, this.text.value, this.line.ruleset));
       this.board.focus();
     } catch (error) {
       this.app.warn(error.message);
@@ -210,10 +233,15 @@ export class StudyView {
     const { line } = this;
     this.analysis.stopAnalysis();
     const isNew = line.turns[line.at]?.action !== action;
+    const isLeft = isNew && line.at < line.turns.length && this.#opened !== null;
     if (isNew) line.play(action);
     else line.goTo(line.at + 1);
     const turn = line.lastTurn, timeline = timelineOf(turn.before, action);
     this.app.say([turnInWords(turn), ...(turn.after.isOver ? [`${statusOf(line.ruleset, turn.after)}.`] : [])].join(" "));
+    if (isLeft) {
+      this.#opened.goTo(line.at - 1);
+      this.#offer(this.#opened);
+    }
     this.#list();
     await this.board.move(turn.before, timeline, turn.after, this.app.speed, true);
     if (!this.isShown || this.line !== line || line.lastTurn !== turn) return;
@@ -263,6 +291,7 @@ export class StudyView {
     this.#areValuesShown = !this.#areValuesShown;
     this.#draw();
     if (this.#areValuesShown) this.sayValues();
+    else this.app.say(t("play.values_off"));
   }
 
   sayValues() {

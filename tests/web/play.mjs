@@ -57,7 +57,7 @@ beforeEach(() => {
     engine, networks: new Map(), served: null, speed: [0, 0], said: [], told: [], warned: [], addresses: [], went: [], served_asked: [], settings: { engines: false },
     set(name, value) { this.settings[name] = value; },
     say(text) { this.said.push(text); },
-    tell(text) { if (text) this.told.push(text); },
+    tell(text, isSaid, { act } = {}) { if (text) this.told.push(text); this.act = act; },
     warn(text) { if (text) this.warned.push(text); },
     address(view, game) { this.addresses.push([view, game.text]); },
     go(view, given) { this.went.push([view, given]); },
@@ -211,7 +211,7 @@ test("values are shown where they are wanted, and forgotten after a turn", async
   assert.deepEqual(badges(view).sort(), ["-10", "-2"]);
   assert.ok(app.said.at(-1).includes("S2 -2") && app.said.at(-1).includes("S6 -10"));
   view.advice.toggleValues();
-  assert.deepEqual(badges(view), []);
+  assert.deepEqual([badges(view), app.said.at(-1)], [[], t("play.values_off")]);
   view.advice.toggleValues();
   assert.deepEqual([badges(view).sort(), asked.filter(({ task }) => task === "values").length], [["-10", "-2"], 1]); // proved values are kept
   view.sow(1);
@@ -670,6 +670,42 @@ test("a position under other rules is another one", () => {
   assert.deepEqual(study.analysis.bounds(other), {});
 });
 
+test("a game that other moves replace in Study can be brought back", async () => {
+  const line = new GameLine(engine.newGame("leyla"));
+  for (let n = 0; n < 4; n++) line.play(line.game.legal[0]);
+  const played = line.turns.map(turnText);
+  const view = studied({ line }), playedNow = () => view.line.turns.map(turnText);
+  const leave = {
+    turn: () => { view.goTo(2); view.sow(view.line.game.legal.at(-1)); },
+    new_game: () => view.commands.new_game(),
+    text: () => { view.text.value = "gabata_i"; view.read(); },
+  };
+  for (const [name, act] of Object.entries(leave)) {
+    app.told.length = 0;
+    act();
+    await soon();
+    assert.notDeepEqual(playedNow(), played, name);
+    assert.deepEqual(app.told, [t("study.left")], name);
+    view.sow(view.line.game.legal[0]); // moves of the other game do not count
+    await soon();
+    app.act();
+    assert.deepEqual(playedNow(), played, name);
+    if (name === "turn") assert.equal(view.line.at, 2);
+  }
+  view.sow(view.line.game.legal[0]);
+  await soon();
+  view.newGame();
+  assert.ok(app.said.at(-1).startsWith(t("play.begun", { title: "Leyla (Wegi)" })));
+  app.told.length = 0;
+  view.sow(0); // no game was opened here
+  await soon();
+  view.takeBack();
+  view.sow(1);
+  await soon();
+  assert.deepEqual(app.told, []);
+  view.leave();
+});
+
 test("the legal turns, or how the round has ended, are said in Study", () => {
   const view = studied({ game: engine.fromText(LATE) });
   view.commands.legal();
@@ -1122,7 +1158,7 @@ test("what happened is said under the board, and the coach ranks the turns", asy
   assert.match(said[1], /^S6 wins nothing: -10; best reply: N3 makes uurs in N5 and S2\.$/);
   const reply = /best reply: (N\d)/.exec(said[1])[1];
   view.toggleValues();
-  assert.equal(view.coach.element.hidden, true);
+  assert.deepEqual([view.coach.element.hidden, app.said.at(-1)], [true, t("play.values_off")]);
   view.sow(5);
   await soon();
   assert.match(view.happened.textContent, /^South sowed S6: .*\.$/);

@@ -250,6 +250,9 @@ test("next goes to an unsolved one, keys walk, and Study opens the position", as
   assert.equal(app.addresses.at(-1), "puzzles/leyla/2");
   view.commands.earlier();
   assert.equal(app.addresses.at(-1), "puzzles/leyla/1");
+  app.said.length = 0;
+  view.commands.take_back();
+  assert.deepEqual(app.said, [`${view.title.textContent}. ${view.task.textContent}`]);
   view.commands.earlier(); // the first
   assert.equal(app.addresses.at(-1), "puzzles/leyla/1");
   view.study();
