@@ -13,6 +13,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.events import Resize
 from textual.widgets import Footer, Static
 
+from mancala_env.agents import Agent
 from mancala_env.engine.coordinates import action_of, hole_of, square_of
 from mancala_env.engine.timeline import Timeline
 from mancala_env.games.notation import turn_text
@@ -102,6 +103,7 @@ class PlayApp(App[None]):
         self._has_values = False
         self._hint: int | None = None
         self._cursor = -1
+        self._thinking = threading.Lock()  # an agent must not be used from two threads at once
         self._asked = 0  # number of the last request to a thread; results of older requests are dropped
         self._moments: Iterator[Moment] = iter(())
         self._is_paused = False
@@ -171,8 +173,7 @@ class PlayApp(App[None]):
             self._say(self.game.result() + " u: take back. w: save. q: quit.")
         elif (agent := self.game.agent_to_move) is not None:
             self.stage = "think"
-            position = self.game.position
-            self._in_thread(lambda: agent.choose(position), self._play)
+            self._in_thread(partial(self._choice, agent, self.game.position, self._asked), self._play)
         else:
             self.stage = "choose"
             if not self.game.steps:
@@ -180,6 +181,11 @@ class PlayApp(App[None]):
             self._ask_values()
         self._show_turns()
         self._show()
+
+    def _choice(self, agent: Agent, position: Position, asked: int) -> int | None:
+        """Return an agent's choice, after that of an older request; None if there was a newer request."""
+        with self._thinking:
+            return agent.choose(position) if asked == self._asked else None
 
     def _choose(self, action: int) -> None:
         """Play a person's action, or say why it is illegal."""

@@ -334,6 +334,31 @@ async def test_an_answer_to_what_was_taken_back_is_dropped(monkeypatch):
 
 
 @pytest.mark.asyncio
+async def test_an_agent_thinks_in_one_thread_at_a_time(monkeypatch):
+    """A turn that is taken back and played again used to start a second search of the same solver."""
+    game = InteractiveGame("gabata_i", "human", "greedy", seed=1)
+    may_answer, asked, running, at_once = threading.Event(), [], [], []
+
+    def choose(position):
+        asked.append(position)
+        running.append(position)
+        at_once.append(len(running))
+        may_answer.wait()
+        running.pop()
+        return position.legal_actions[0]
+
+    monkeypatch.setattr(game.players[1], "choose", choose)
+    app = PlayApp(game, 0)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("3", "u", "2", "u", "1")  # the second turn is no longer asked about
+        await pilot.pause(0.1)
+        may_answer.set()
+        await until(pilot, lambda: app.stage == "choose")
+    assert at_once == [1, 1]
+    assert asked[1] == game.steps[1].before
+
+
+@pytest.mark.asyncio
 async def test_values_follow_the_game_and_go_away():
     game = InteractiveGame(Position.from_text(LATE))
     app = PlayApp(game, 0, 600)
