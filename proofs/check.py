@@ -245,5 +245,5 @@ if __name__ == "__main__":
         print(check(Path(sys.argv[1]).read_bytes()), end="")
     except InvalidProof as error:
         sys.exit(print("INVALID:", error) or 1)
-    except OSError as error:
-        sys.exit(print("usage: python check.py FILE;", error, file=sys.stderr) or 2)
+    except (OSError, MemoryError) as error:
+        sys.exit(print("usage: python check.py FILE;", str(error) or "out of memory", file=sys.stderr) or 2)

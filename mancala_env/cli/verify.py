@@ -46,6 +46,8 @@ def _result(file: str, memory_mb: float) -> dict[str, Any]:
         return {"file": file, "is_valid": False, "reason": str(error)}
     except (OSError, InvalidArgument) as error:  # it cannot be read, or needs more memory
         return {"file": file, "is_valid": None, "reason": getattr(error, "strerror", None) or str(error)}
+    except MemoryError:
+        return {"file": file, "is_valid": None, "reason": "this machine has too little free memory for it"}
     lower, upper = found.bounds
     bounds = {"value": lower if lower == upper else None, "lower": lower, "upper": upper}
     return {

@@ -269,6 +269,10 @@ def _word(value: Any) -> str:
 
 def position_lines(position: Position) -> list[str]:
     """Return the position's lines of a file."""
+    if not _NAME.fullmatch(name := position.ruleset.name):
+        raise InvalidPosition(
+            f"a proof needs a ruleset whose name has 1 to 64 ASCII characters, not {name!r}"
+        )
     if position.is_over:
         raise InvalidPosition(f"a proof is for a running round, not for {position.to_text()}")
     if (position.territory != np.arange(position.ruleset.num_holes) // position.ruleset.row_width).any():

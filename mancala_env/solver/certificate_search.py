@@ -103,7 +103,8 @@ def prove(
         progress: Called twice a second.
 
     Raises:
-        InvalidPosition: The round is over, or territory has changed hands.
+        InvalidPosition: The round is over, territory has changed hands, or the ruleset's name is not 1 to 64
+            printable ASCII characters without spaces.
         InvalidArgument: Another argument is invalid, or `plan.cap` is too small for a proof.
 
     >>> from mancala_env import Position

@@ -3,6 +3,7 @@
 import hashlib
 import random
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -244,3 +245,18 @@ def test_the_python_checker_refuses_a_second_file() -> None:
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "usage: python check.py FILE" in ran.stderr
+
+
+def test_the_python_checker_does_not_call_a_file_invalid_without_memory(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def out_of_memory(path: Path) -> bytes:
+        raise MemoryError
+
+    monkeypatch.setattr(Path, "read_bytes", out_of_memory)
+    monkeypatch.setattr(sys, "argv", ["check.py", str(FILES[0])])
+    monkeypatch.setattr(sys, "setrecursionlimit", lambda most: None)
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(PUBLISHED / "check.py"), run_name="__main__")
+    assert ended.value.code == 2
+    assert "out of memory" in capsys.readouterr().err

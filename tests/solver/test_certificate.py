@@ -1,5 +1,6 @@
 """Proof files: what is proved is true, what is false or damaged is rejected, and files are read exactly."""
 
+import dataclasses
 import gc
 import json
 import random
@@ -445,6 +446,12 @@ def test_positions_outside_the_format_are_refused() -> None:
     later = Position("gabata_i", [4] * 12, territory=[0] * 8 + [1] * 4, round=2)
     with raises(InvalidPosition, later.to_text()):
         proved(later)
+    for name in ("leyla_à_moi", "x" * 65):
+        named = Position(dataclasses.replace(small("leyla"), name=name))
+        with raises(InvalidPosition, name):
+            proved(named)
+        with raises(InvalidPosition, name):
+            Proof(named, (Claim(0, 0, 0, 0, b""),)).to_bytes()
 
 
 # Limits and resumption.
@@ -525,6 +532,16 @@ def test_a_checkpoint_with_letters_of_other_turns_is_refused(tmp_path: Path) -> 
 def run(capsys: Any, *words: str) -> tuple[int, str]:
     status = main(words)
     return status, capsys.readouterr().out
+
+
+def test_a_file_that_does_not_fit_the_memory_is_not_called_invalid(capsys: Any, monkeypatch: Any) -> None:
+    def out_of_memory(*_: Any, **__: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("mancala_env.cli.verify.verify", out_of_memory)
+    file = str(Path(__file__).parents[2] / "proofs" / "leyla.proof")
+    status, out = run(capsys, "verify", file, file)
+    assert (status, out.count("NOT CHECKED")) == (2, 2)
 
 
 def test_the_commands_prove_and_verify(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
