@@ -136,24 +136,39 @@ class SaveCheckpoints:
     def __init__(self, run: TrainingRun) -> None:
         self._times = CheckpointTimes(run.config, run.clock, run.folder.last_steps())
         self._pool = SnapshotPool(run.config, run.folder)
+        # A resumed checkpoint is evaluated again: the metrics with its win rates were removed or not written.
+        last = run.last_checkpoint
+        is_evaluated = run.config.evaluation.checkpoint_games and run.model.num_timesteps
+        is_own = last is not None and last.parent == run.folder.checkpoints
+        self._resumed = last if is_evaluated and is_own else None
 
     def __call__(self, run: TrainingRun) -> None:
         """Save a checkpoint if one is due; the last one of a run is saved elsewhere."""
-        steps = run.model.num_timesteps
-        if run.is_over() or not self._times.is_due(steps):
+        if run.is_over():
             return
-        checkpoint, rates = run.save(), {}
-        with run.clock.pause():
-            if run.config.pool.share:
+        if self._resumed is not None:
+            self._evaluate(run, self._resumed)
+            self._resumed = None
+        if not self._times.is_due(run.model.num_timesteps):
+            return
+        checkpoint = run.save()
+        if run.config.pool.share:
+            with run.clock.pause():
                 self._pool.add(checkpoint)
                 run.env.set_pool(self._pool.specs)
                 self._pool.keep(run.env.pool_scores)
-            if run.config.evaluation.checkpoint_games:
+        self._evaluate(run, checkpoint)
+
+    def _evaluate(self, run: TrainingRun, checkpoint: Path) -> None:
+        """Log and print the win rates of a checkpoint; print that it was saved if none are measured."""
+        rates: dict[str, float] = {}
+        if run.config.evaluation.checkpoint_games:
+            with run.clock.pause():
                 rates = measure(run.config, run.folder, checkpoint)
         for opponent, rate in rates.items():
             run.model.logger.record(f"evaluation/{opponent}", rate)
         message = ", ".join(f"{rate:.0%} against {opponent}" for opponent, rate in rates.items())
-        run.progress.say(f"{steps:,} environment steps: {message or 'saved'}")
+        run.progress.say(f"{run.model.num_timesteps:,} environment steps: {message or 'saved'}")
 
 
 def call_callbacks(run: TrainingRun) -> None:

@@ -313,8 +313,10 @@ def save_on_error(run: TrainingRun) -> Iterator[None]:
         raise TrainingDiverged(f"after {steps} {error}; {last}; {hint}") from error
     except Exception:
         with suppress(RunFolderError, NotFinite):
-            check_weights(run)
-            run.save()
+            # A checkpoint would end a distillation that is not complete.
+            if not is_distillation_ahead(run.config.distillation, run.folder, run.model.num_timesteps):
+                check_weights(run)
+                run.save()
         raise
 
 

@@ -212,9 +212,13 @@ class RunFolder:
                 if known.is_file() and not (best.is_file() and filecmp.cmp(known, best, shallow=False)):
                     write_atomically(best, known.read_bytes())
                 return False
-        found = {"checkpoint": checkpoint.name, "score": score, "opponents": opponents}
-        self.write(kept.name, json.dumps(found, indent=2))
-        write_atomically(best, checkpoint.read_bytes())
+        record = json.dumps({"checkpoint": checkpoint.name, "score": score, "opponents": opponents}, indent=2)
+        if checkpoint.parent == self.checkpoints:
+            self.write(kept.name, record)
+            write_atomically(best, checkpoint.read_bytes())
+        else:  # final.zip, which a longer run overwrites, so best.zip could not be repaired from it
+            write_atomically(best, checkpoint.read_bytes())
+            self.write(kept.name, record)
         return True
 
     def saved(self) -> list[Path]:

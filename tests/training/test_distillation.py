@@ -41,6 +41,25 @@ SMALL = replace(LAYLI, name="layli_goobalay_four_holes", row_width=4)
 NEVER = float("-inf")
 
 
+def test_a_run_that_failed_in_its_distillation_starts_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checkpoint of the half-fitted network would end the distillation."""
+    words = [
+        "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--environment_steps", "2048",
+        "--distillation.spec", "minimax:2", "--distillation.positions", "1000",
+        "--evaluation.games", "4", "--evaluation.opponents", "[random]",
+    ]  # fmt: skip
+
+    def fail(*_: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(distillation, "evaluate", fail)
+    with pytest.raises(MemoryError):
+        command.main(words)
+    assert not list((tmp_path / "smoke" / "checkpoints").glob("*.zip"))
+
+
 def every_row(_: rulesets.Ruleset, games: np.ndarray) -> np.ndarray:
     return np.ones(len(games), np.bool_)
 

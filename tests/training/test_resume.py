@@ -345,6 +345,55 @@ def test_a_worse_checkpoint_never_follows_a_kill_while_the_best_was_written(
     assert (run / "best.zip").read_bytes() == b"late.zip"
 
 
+@pytest.mark.parametrize("after", ["best.json", "best.zip"])
+def test_a_kill_while_the_last_checkpoint_became_the_best_is_repaired(
+    run: Path, after: str, monkeypatch
+) -> None:
+    """A longer run overwrites final.zip, so best.zip cannot be repaired from it."""
+    folder, final = RunFolder(run), run / "final.zip"
+    early = folder.checkpoints / "early.zip"
+    for path in (early, final):
+        path.write_bytes(path.name.encode())
+    for name in ("best.json", "best.zip"):
+        (run / name).unlink(missing_ok=True)
+    assert folder.keep_best(early, 0.5, ["random"])
+
+    def kill_after(path: Path, content: bytes) -> None:
+        path.write_bytes(content)
+        if path.name == after:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("mancala_env.training.run_folder.write_atomically", kill_after)
+        with pytest.raises(KeyboardInterrupt):
+            folder.keep_best(final, 0.9, ["random"])
+    folder.keep_best(final, 0.9, ["random"])  # a run that resumes at its end evaluates it again
+    assert (run / "best.zip").read_bytes() == b"final.zip"
+    assert json.loads((run / "best.json").read_text())["checkpoint"] == "final.zip"
+
+
+def test_a_resumed_checkpoint_is_evaluated_again(tmp_path: Path) -> None:
+    """The metrics with its win rates follow it, so they were removed or never written."""
+    more = ("--checkpoint_minutes", "0", "--evaluation.checkpoint_games", "20", "--environment_steps", "1280")
+    assert command.main(words(tmp_path, *more)) == 0
+    run = tmp_path / "run"
+
+    def rates() -> dict[float, float | None]:
+        return {line["environment_steps"]: line.get("evaluation/random") for line in lines_of(run)}
+
+    before = rates()
+    (run / "final.zip").unlink()
+    resumed, *later = sorted((run / "checkpoints").glob("*.zip"))[1:]
+    for path in later:
+        path.unlink()
+    (run / "best.json").unlink()
+    steps = read_identity(resumed).environment_steps
+    assert resume(run, int(steps) + UPDATE) == 0
+    assert before[steps + UPDATE] is not None
+    assert rates() == {at: rate for at, rate in before.items() if at <= steps + UPDATE}
+    assert (run / "best.json").is_file()
+
+
 # Custom callbacks
 
 
