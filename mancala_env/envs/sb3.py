@@ -19,7 +19,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv
 
 from mancala_env import agents
 from mancala_env._util.checks import cpu_array, refuse_swapped, seed_of, truth, whole
@@ -272,8 +272,9 @@ class SelfPlayCallback(BaseCallback):
 
     The callback copies the policy at the start of training and every `every` steps. Each episode meets a copy
     drawn uniformly from the `pool` latest ones. The environment is a :class:`MancalaVecEnv`, or made by
-    ``make_vec_env`` of Stable-Baselines3 from a Gymnasium environment of this package. If a copy chooses an
-    illegal action, it plays a random legal one.
+    ``make_vec_env`` of Stable-Baselines3 from a Gymnasium environment of this package, in one process: copies
+    cannot be sent to those of ``SubprocVecEnv``. If a copy chooses an illegal action, it plays a random legal
+    one.
 
     >>> from sb3_contrib import MaskablePPO
     >>> env = MancalaVecEnv(8, "layli_goobalay", observation="afterstates", flatten=True, seed=0)
@@ -305,6 +306,10 @@ class SelfPlayCallback(BaseCallback):
 
     def _on_training_start(self) -> None:
         env = self.training_env
+        if isinstance(env.unwrapped, SubprocVecEnv):
+            raise InvalidArgument(
+                "SelfPlayCallback needs games in one process, MancalaVecEnv or DummyVecEnv, not SubprocVecEnv"
+            )
         ruleset = env.get_attr("ruleset")[0]
         # The number of actions says whether the episodes are single rounds.
         rounds = 1 if self.model.action_space.n == ruleset.num_actions(1) else "match"  # type: ignore[attr-defined]

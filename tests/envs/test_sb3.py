@@ -12,7 +12,7 @@ from stable_baselines3 import DQN
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import VecMonitor
+from stable_baselines3.common.vec_env import SubprocVecEnv, VecMonitor
 
 from mancala_env import IllegalMove, Position, agents, rulesets
 from mancala_env.agents import Agent, InvalidSpec
@@ -246,6 +246,16 @@ def test_a_learner_of_separate_environments_meets_copies_as_well():
     learner_of(env).learn(16, callback=callback)
     env.reset()
     assert [agent.spec for agent in env.get_attr("opponent")] == ["MaskablePPO-0"] * 2
+
+
+def test_games_in_other_processes_are_refused_for_self_play():
+    fork = {"start_method": "fork"}
+    env = make_vec_env(MancalaEnv, 1, vec_env_cls=SubprocVecEnv, vec_env_kwargs=fork)
+    try:
+        with raises(InvalidArgument, "SubprocVecEnv", "MancalaVecEnv", "DummyVecEnv"):
+            learner_of(env).learn(16, callback=SelfPlayCallback())
+    finally:
+        env.close()
 
 
 def test_a_learner_without_masks_meets_copies_as_well():
