@@ -418,13 +418,14 @@ def _choose_by_logits(module: Any, deterministic: bool) -> Choose:
 
     def choose(observation: np.ndarray, legal: np.ndarray, seeds: np.ndarray) -> np.ndarray:
         device = next((each.device for each in module.parameters()), torch.device("cpu"))
-        was_training = module.training
+        modes = [(each, each.training) for each in module.modules()]
         module.eval()
         try:
             with torch.inference_mode():
                 found = module(torch.from_numpy(observation).to(device))
         finally:
-            module.train(was_training)
+            for each, is_training in modes:
+                each.training = is_training
         logits: Any = found[0] if isinstance(found, tuple) and found else found
         if not isinstance(logits, torch.Tensor):
             raise InvalidSpec(f"the module must return logits, a tensor, not {type(logits).__name__}")

@@ -170,6 +170,14 @@ def test_an_agent_of_a_model_is_frozen_unless_it_is_live():
     assert (live.act(batch.games) != chosen).any()
 
 
+def test_a_live_agent_leaves_the_training_modes_of_the_module_alone():
+    network = nn.Sequential(nn.Dropout(), Network(Observer("leyla").shape[0], 6))
+    network.train()
+    network[0].eval()
+    agents.from_policy(network, "leyla", name="mine", live=True).act(positions().games)
+    assert [network.training, network[0].training, network[1].training] == [True, False, True]
+
+
 @pytest.mark.parametrize("kind", [MaskablePPO, PPO, A2C, DQN])
 def test_a_trained_model_is_frozen_without_its_training(kind):
     options: Any = {} if kind is DQN else {"n_steps": 32}
