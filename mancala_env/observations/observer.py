@@ -152,7 +152,7 @@ class Observer:
         """
         batch = len(games)
         _check_array("games", games, (batch, NUM_COLUMNS), (np.uint64,))
-        _check_array("out", out, (batch, *self.shape), (self.dtype.type,))
+        _check_array("out", out, (batch, *self.shape), (self.dtype.type,), is_written=True)
         seen_by = np.full(batch, _TO_MOVE, np.int8)
         if players is not None:
             given = np.asarray(players)
@@ -164,7 +164,7 @@ class Observer:
         wanted = np.ones(batch, np.bool_) if where is None else mask("where", where, batch)
         threads = num_threads_of(num_threads)
         if legal is not None:
-            _check_array("legal", legal, (batch, self.num_actions), (np.bool_, np.int8))
+            _check_array("legal", legal, (batch, self.num_actions), (np.bool_, np.int8), is_written=True)
             marks = legal.view(np.int8)
             run_in_slices(
                 lambda a, b: _write_legal(self._rules, games, seen_by, wanted, marks, a, b), batch, threads
@@ -180,13 +180,17 @@ class Observer:
         return f"Observer({self.ruleset.name!r}, {self.kind!r}, num_actions={self.num_actions})"
 
 
-def _check_array(name: str, array: np.ndarray, shape: tuple[int, ...], types: tuple[type, ...]) -> None:
+def _check_array(
+    name: str, array: np.ndarray, shape: tuple[int, ...], types: tuple[type, ...], *, is_written: bool = False
+) -> None:
     if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype not in types:
         allowed = " or ".join(np.dtype(kind).name for kind in types)
         found = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else repr(array)
         raise InvalidArgument(f"{name} must be {allowed} of shape {shape}, not {found}")
     if not array.flags.c_contiguous:
         raise InvalidArgument(f"{name} must be contiguous; use np.ascontiguousarray")
+    if is_written and not array.flags.writeable:
+        raise InvalidArgument(f"{name} must be writable, not read-only")
 
 
 @kernel

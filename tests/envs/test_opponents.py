@@ -635,3 +635,20 @@ def test_the_other_seat_is_taken_after_every_episode():
         seats = np.where(duel.done, 1 - seats, seats)
         np.testing.assert_array_equal(duel.seats, seats)
         ends += duel.done
+
+
+def test_the_last_turn_stays_marked_after_an_exception_of_the_opponent() -> None:
+    calls = iter(range(3))
+
+    def choose(position: Position) -> int:
+        return position.legal_actions[0] if next(calls) < 2 else 1 // 0
+
+    opponent = agents.from_function(choose, "leyla")
+    env = MancalaEnv("leyla", opponent=opponent, opening_turns=0, seat="south", render_mode="svg")
+    env.reset(seed=1)
+    for _ in range(2):
+        env.step(int(env.action_masks().argmax()))
+    before = env.render()
+    with pytest.raises(ZeroDivisionError):
+        env.step(int(env.action_masks().argmax()))
+    assert env.render() == before

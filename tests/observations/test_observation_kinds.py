@@ -173,3 +173,12 @@ def test_who_is_not_to_move_sees_the_board_but_no_action(kind: str) -> None:
     observer.write(batch.games, out, legal, players=1 - batch.player)
     assert not legal.any()
     assert out.any() != observer.is_per_action
+
+
+@pytest.mark.parametrize("name", ["out", "legal"])
+def test_an_array_that_cannot_be_written_is_refused(name: str) -> None:
+    seeing, batch = Observer("leyla"), Batch("leyla", 2)
+    arrays = {"out": seeing.empty(2), "legal": np.zeros((2, 6), np.bool_)}
+    arrays[name].setflags(write=False)
+    with raises(InvalidArgument, name, "read-only"):
+        seeing.write(batch.games, **arrays)
