@@ -14,6 +14,8 @@ export class GameLine {
   resigned = null;
   /** The players' names, as a record has them; "human" is a user of the page. */
   names = ["", ""];
+  /** The headers of the record that it was read from. @type {Record<string, string>} */
+  headers = {};
   /** Comment before the first turn. */
   note = "";
 
@@ -84,7 +86,7 @@ export class GameLine {
   /** A copy of the game line. */
   copy() {
     const line = new GameLine(this.start, this.rounds);
-    return Object.assign(line, { turns: [...this.turns], at: this.at, resigned: this.resigned, names: [...this.names], note: this.note });
+    return Object.assign(line, { turns: [...this.turns], at: this.at, resigned: this.resigned, names: [...this.names], headers: this.headers, note: this.note });
   }
 
   /** Go to another place in the game. @param {number} at  Turns played, 0 to all. */

@@ -39,7 +39,7 @@ const shownDial = (value) => (typeof value === "string" ? `"${value}"` : value);
  * @param {GameLine} line
  * @param {{south?: string, north?: string, date?: string, headers?: Record<string, string>}} [about]
  */
-export function writeRecord(line, { south = line.names[0], north = line.names[1], date = "", headers = {} } = {}) {
+export function writeRecord(line, { south = line.names[0], north = line.names[1], date = line.headers.Date ?? "", headers = othersOf(line.headers) } = {}) {
   const { ruleset, start } = line, { engine } = start;
   const known = engine.rulesets.includes(ruleset);
   const fresh = engine.newGame(ruleset);
@@ -51,6 +51,7 @@ export function writeRecord(line, { south = line.names[0], north = line.names[1]
     ["South", recordable(south)],
     ["North", recordable(north)],
     ["Rounds", rounds],
+    ...["Seed", "Opening"].map((name) => line.headers[name] && [name, line.headers[name]]),
     start.text !== fresh.text && ["Start", start.text],
     date && ["Date", date],
     ...Object.entries(headers),
@@ -61,6 +62,9 @@ export function writeRecord(line, { south = line.names[0], north = line.names[1]
   if (line.note || line.turns.length) lines.push("", ...body(line));
   return `${lines.join("\n")}\n`;
 }
+
+/** The headers that only a reader understands, such as Event. */
+const othersOf = (headers) => Object.fromEntries(Object.entries(headers).filter(([name]) => !KNOWN_HEADERS.includes(name)));
 
 function* body(line) {
   let current = 0, words = [];
@@ -114,6 +118,7 @@ export function readRecord(engine, text) {
   const [{ headers, words }] = gamesOf(text, 1);
   const line = startOf(engine, headers);
   line.names = [headers.South ?? "", headers.North ?? ""];
+  line.headers = headers;
   for (const word of words) take(line, word);
   line.resigned = resignedIn(headers);
   if (line.resigned !== null && line.game.isOver) throw new InvalidInput(`${PLAYERS[line.resigned]} resigned a game that was over (${line.game.end})`);
@@ -133,7 +138,7 @@ function startOf(engine, headers) {
   const { Seed: seed, Date: date } = headers, rounds = roundsOf(headers.Rounds);
   if (seed !== undefined && !/^[0-9]{1,1000}$/.test(seed)) throw new InvalidInput(`header Seed must be a whole number, not ${shown(seed)}`);
   if (seed !== undefined && BigInt(seed) > MOST_SEED) throw new InvalidInput(`seed must be a whole number from 0 to ${MOST_SEED}, not ${BigInt(seed)}`);
-  const others = Object.keys(headers).filter((name) => !KNOWN_HEADERS.includes(name)).length, most = MOST_HEADERS - KNOWN_HEADERS.length;
+  const others = Object.keys(othersOf(headers)).length, most = MOST_HEADERS - KNOWN_HEADERS.length;
   if (others > most) throw new InvalidInput(`at most ${most} more headers, not ${others}`);
   if (date && !isDay(date)) throw new InvalidInput(`date must be a day such as 2026-11-22, not "${date}"`);
   const missing = ruleset.totalSeeds - start.counts[0] - start.counts[1];

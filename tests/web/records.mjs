@@ -144,3 +144,12 @@ test("ten turns are in a line, and rounds of a match have titles", () => {
   assert.match(writeRecord(match), /\nRound 1:\n1\. S5\nRound 2:\n2\. /);
   assert.ok(!writeRecord(line).includes("Round 1:"));
 });
+
+test("a record that is read and written keeps its headers", () => {
+  const line = new GameLine(engine.fromText("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 N starter=N"));
+  line.play(0);
+  const [first, ...rest] = writeRecord(line, { south: "Amina", north: "Hodan" }).split("[Start");
+  const text = `${first}[Seed "5"]\n[Opening "drawn by lot"]\n[Start${rest[0].replace("[Result", '[Date "2026-01-02"]\n[Event "Cup"]\n[Result')}`;
+  assert.equal(writeRecord(readRecord(engine, text).line), text);
+  assert.equal(writeRecord(readRecord(engine, text).line.copy()), text);
+});
