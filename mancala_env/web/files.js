@@ -41,6 +41,10 @@ async function takeNetwork(app, name, bytes) {
   const shown = app.shownRuleset;
   const ruleset = app.engine.rulesets.find((one) => one.name === (found?.ruleset ?? shown?.name)) ?? shown;
   if (!found || !ruleset) throw new Error(t("files.network_wrong"));
+  const { dials, version } = found, known = app.engine.description.network.version;
+  if (version !== undefined && version !== known) throw new Error(t("files.network_version", { version, known }));
+  const other = dials && app.engine.dials.find(({ name: dial }) => dial !== "match" && dial in dials && dials[dial] !== ruleset.dials[dial]);
+  if (other) throw new Error(t("files.network_rules", { made: dials.name, shown: ruleset.name, dial: other.name, theirs: dials[other.name], ours: ruleset.dials[other.name] }));
   app.engine.valueNetwork(found.weights, ruleset); // throws if it is invalid
   app.networks.set(keyOfRules(ruleset), { id: (numOpened += 1), weights: found.weights });
   app.tell(t("files.network", { name, title: ruleset.title }));

@@ -55,11 +55,13 @@ export class LearnView {
 
   /** Show a step; `at` is the part of the address that names it: layli/3. */
   enter({ at } = {}) {
+    this.isShown = true;
     const [game, number] = (at || kept.read("learn", "layli/1")).split("/");
     this.goTo(Object.hasOwn(lessons, game) ? game : "layli", (Number(number) || 1) - 1);
   }
 
   leave() {
+    this.isShown = false;
     this.board.skip();
   }
 
@@ -159,7 +161,7 @@ export class LearnView {
       this.told.textContent = t("learn.other", { turn: turnText(turn) });
     }
     this.told.classList.toggle("wrong", !isRight);
-    this.app.say(`${inWords(start.ruleset, timeline).join(" ")} ${this.told.textContent}`);
+    if (this.isShown) this.app.say(`${inWords(start.ruleset, timeline).join(" ")} ${this.told.textContent}`);
     if (isRight) return;
     if (this.app.speed[0]) await new Promise((resolve) => setTimeout(resolve, WRONG_SHOWN));
     if (answer === this.#answers) this.#showStart(endsOf(timeline));

@@ -62,7 +62,8 @@ function safetensors(bytes) {
     weights.set(new Uint8Array(part), at);
     at += part.byteLength;
   }
-  return { weights: weights.buffer, ruleset: said?.ruleset ? JSON.parse(said.ruleset).name : null };
+  const dials = said?.ruleset ? JSON.parse(said.ruleset) : null, network = said?.network ? JSON.parse(said.network) : null;
+  return { weights: weights.buffer, ruleset: dials?.name ?? null, ...(dials && { dials }), ...(network && { version: network.version }) };
 }
 
 /** The members of a zip file by name, read from the directory at its end. */

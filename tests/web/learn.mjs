@@ -489,3 +489,38 @@ test("without a cache, the network answers", async () => {
   await assert.rejects(fire("fetch", { request }), answer);
   end();
 });
+
+test("a lesson that is left says nothing more", async () => {
+  const view = new LearnView(app);
+  view.enter({ at: "layli/1" });
+  view.sow(view.step.actions[0]);
+  view.leave();
+  app.said.length = 0; // another view speaks now
+  await soon();
+  assert.deepEqual([app.said, view.done.has("layli/1")], [[], true]);
+});
+
+test("a network made for other rules or of another version is refused", async () => {
+  const { codes, units, version } = engine.description.network, { dials } = engine.ruleset("leyla");
+  const content = read("networks/leyla.f32");
+  const fileOf = (ruleset, version) => {
+    let end = 0;
+    const header = { __metadata__: { ruleset: JSON.stringify(ruleset), network: JSON.stringify({ version }) } };
+    for (const [name, size] of Object.entries({ embeddings: 12 * codes * units, unit_biases: units, unit_weights: units, bias: 1 }))
+      header[name] = { dtype: "F32", shape: [size], data_offsets: [end, (end += 4 * size)] };
+    const text = Buffer.from(JSON.stringify(header)), length = Buffer.alloc(8);
+    length.writeBigUInt64LE(BigInt(text.length));
+    const all = Buffer.concat([length, text, content]);
+    return { name: "mine", size: all.length, arrayBuffer: async () => all.buffer.slice(all.byteOffset, all.byteOffset + all.length) };
+  };
+  app.shownRuleset = engine.ruleset("layli_goobalay");
+  await takeFile(app, fileOf(dials, version));
+  assert.deepEqual([...app.networks.keys()], [keyOfRules(engine.ruleset("leyla"))]);
+  await assert.rejects(takeFile(app, fileOf({ ...dials, name: "mine" }, version)), /made for mine/);
+  await assert.rejects(takeFile(app, fileOf({ ...dials, name: "layli_goobalay" }, version)), /made for/);
+  await assert.rejects(takeFile(app, fileOf(dials, version + 1)), /version/);
+  assert.equal(app.networks.size, 1);
+  app.shownRuleset = engine.ownRuleset({ ...dials, name: "mine" });
+  await takeFile(app, fileOf({ ...dials, name: "mine", match: "single" }, version));
+  assert.equal(app.networks.size, 2);
+});
