@@ -19,6 +19,7 @@ export class Advice {
   #analysis = null;
   #coach = null;
   #report = null;
+  #hinting = null; // cancels the search for a hint
 
   /** @param {import("./play.js").PlayView} view */
   constructor(view) {
@@ -74,6 +75,8 @@ export class Advice {
     this.view.refresh();
     if (!this.#areValuesWanted) this.view.app.say(t("play.values_off"));
     this.askValues();
+    const { game } = this.view.line; // nobody is asked for values that are known
+    if (this.#areValuesShown && this.analysis.of(game).exact?.isExact) this.view.app.say(valuesInWords(game, this.analysis.bounds(game)));
   }
 
   /** Look for the values of the position, if they are shown. */
@@ -113,9 +116,11 @@ export class Advice {
   async hint() {
     const { view } = this, { game } = view.line;
     view.status.textContent = t("play.hint_wait");
+    this.#hinting?.abort();
+    const { signal } = (this.#hinting = new AbortController());
     try {
-      const { action } = await view.searches.ask("choose", game, { kind: "perfect", strength: 2 });
-      if (!view.isShown || view.line.game !== game) return;
+      const { action } = await view.searches.ask("choose", game, { kind: "perfect", strength: 2 }, { signal });
+      if (!view.isShown || !view.isYours || view.line.game !== game) return;
       view.refresh();
       view.board.mark({ values: { ...this.badges, [game.holeOf(action)]: t("play.hint_badge") } });
       view.status.textContent = t("play.hint_said", { turn: turnText({ player: game.player, action }), does: doesText(game, action) });
@@ -129,11 +134,13 @@ export class Advice {
 
   /** Stop the analysis of the position that is left. */
   stopAnalysis() {
+    this.#hinting?.abort();
     this.#analysis?.stopAnalysis();
   }
 
   /** Stop all searches. */
   stop() {
+    this.#hinting?.abort();
     this.#analysis?.stop();
     this.#coach?.stop();
   }

@@ -11,6 +11,7 @@ const LEVELS = 4; // of the tree that are shown; "Back" leads to earlier ones
 
 export class Explorer {
   #shown = ""; // what the tree was last drawn from
+  #isHidden = false;
 
   /** @param {{analysis: import("./game_analysis.js").GameAnalysis, follow: (at: number, action: number | null) => void, restart: () => void}} hooks
    * `follow` goes to a place of the game and plays an action there, or none. `restart` goes to the start of round 1.
@@ -24,13 +25,14 @@ export class Explorer {
     this.toStart = button("to_start", restart);
     this.tree = h("div", { class: "tree" });
     this.source = h("p", {}, h("small", {}));
-    this.element = h("details", { class: "card explorer", ontoggle: () => this.line && this.show(this.line) },
+    this.element = h("details", { class: "card explorer", ontoggle: () => this.line && this.show(this.line, this.#isHidden) },
       h("summary", {}, t("explorer.title")), this.tree, this.source, h("div", { class: "row" }, this.back, this.toStart));
   }
 
   /** Show the current place of a game; nothing of it if `isHidden`, while the user looks for a better turn. */
   show(line, isHidden = false) {
     this.line = line;
+    this.#isHidden = isHidden;
     if (!this.element.open) return;
     this.back.disabled = line.at === 0;
     this.toStart.disabled = line.at === 0 && isStart(line.first);
@@ -74,7 +76,7 @@ export class Explorer {
   async #ask(line, from) {
     for (let at = from; at < line.at; at++) {
       const game = at ? line.turns[at - 1].following : line.first;
-      if ((await this.analysis.lookUp(game)) && this.line === line) this.show(line);
+      if ((await this.analysis.lookUp(game)) && this.line === line) this.show(line, this.#isHidden);
     }
   }
 }

@@ -62,13 +62,13 @@ export class GameAnalysis {
     const analysis = new AbortController(), { signal } = analysis;
     this.#current = analysis;
     if (game.isOver) return;
-    const take = (name) => (found) => {
-      known[name] = name === "exact" ? narrowed(found, known.exact) : found;
+    const take = (name, isPartial = false) => (found) => {
+      known[name] = name === "exact" ? narrowed(found, known.exact) : { ...found, isPartial };
       onFound();
     };
     const ask = async (searches, name, task, options) => {
       try {
-        take(name)(await searches.ask(task, game, options, { signal, onProgress: take(name) }));
+        take(name)(await searches.ask(task, game, options, { signal, onProgress: take(name, true) }));
       } catch (error) {
         const isOptional = name === "book" || name === "network"; // needs files that cannot be loaded without the server
         if (!isAbort(error) && !isOptional) this.app.warn(error.message);
@@ -77,7 +77,7 @@ export class GameAnalysis {
     const network = this.app.networks.get(keyOfRules(game.ruleset)) ?? "bundled";
     if (known.usedNetwork !== network) delete known.network; // the user has opened another one since
     known.usedNetwork = network;
-    const isOpen = (name) => names.includes(name) && !known[name] && !signal.aborted;
+    const isOpen = (name) => names.includes(name) && (!known[name] || known[name].isPartial) && !signal.aborted;
     if (isOpen("book")) ask(this.searcher, "book", "book", {});
     if (!known.exact?.isExact) ask(this.prover, "exact", "values", { milliseconds });
     if (isOpen("search")) await ask(this.searcher, "search", "minimax", { milliseconds: SEARCH_MILLISECONDS });

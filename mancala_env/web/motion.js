@@ -135,10 +135,10 @@ export function inWords(ruleset, timeline) {
   return said.map((words) => `${words[0].toUpperCase()}${words.slice(1)}.`);
 }
 
-/** Describe a position in words, with everything that its picture shows. */
-export function positionInWords(game) {
+/** Describe a position in words, with everything that its picture shows; a resignation replaces its status. */
+export function positionInWords(game, status = `${statusOf(game.ruleset, game)}.`) {
   const { ruleset, seeds, owner, territory, stores } = game;
-  const said = [`${statusOf(ruleset, game)}.`];
+  const said = [status];
   for (const player of [0, 1]) {
     const holes = [];
     for (let hole = player * ruleset.rowWidth; hole < (player + 1) * ruleset.rowWidth; hole++) {

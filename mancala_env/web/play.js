@@ -68,7 +68,7 @@ export class PlayView {
       last_turn: () => this.lastTurn(),
       legal: () => this.sayLegal(),
       values: () => this.advice.toggleValues(),
-      position: () => this.app.say(positionInWords(this.shown)),
+      position: () => this.app.say(positionInWords(this.shown, resignationOf(this.line)?.caption)),
       take_back: () => this.takeBack(),
       hint: () => this.hint(),
       resign: () => this.resign(),
@@ -124,6 +124,7 @@ export class PlayView {
 
   /** Start or resume a game; `saved` is a resumed one, as {@link SavedGames} returns it. */
   begin(line, players, saved) {
+    this.#thinking?.abort();
     this.left.keep(line);
     this.saved.use(saved);
     this.line = line;
@@ -241,6 +242,7 @@ export class PlayView {
     if (this.left.isThere) return this.left.undo();
     if (!line.turns.length && line.resigned === null) return this.app.say(t("play.nothing_to_take_back"));
     const hasYou = this.players.includes("you");
+    if (line.resigned !== null) this.app.tell("", false); // its offer to undo the resignation
     do line.takeBack();
     while (hasYou && line.turns.length && this.players[line.game.player] !== "you");
     this.#isPaused = false;
@@ -297,8 +299,8 @@ export class PlayView {
   }
 
   sayLegal() {
-    const { game } = this.line;
-    this.app.say(game.isOver ? this.status.textContent : legalInWords(game));
+    const { line } = this;
+    this.app.say(line.isOver || this.#isPaused ? this.#statusText : legalInWords(line.game));
   }
 
   #lastHoles() {
@@ -345,7 +347,6 @@ export class PlayView {
     const game = this.saved.read(name);
     if (!game) return;
     this.app.warn("");
-    this.#thinking?.abort();
     this.begin(readRecord(this.app.engine, game.record).line, game.players, game);
     this.app.say(`${t("play.gone_on", { title: this.line.ruleset.title })} ${positionInWords(this.line.game)}`);
   }

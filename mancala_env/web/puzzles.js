@@ -20,6 +20,7 @@ export class PuzzlesView {
   #values = {}; // final leads of the player to move after each legal action
   #isAnswered = false;
   #isDaily = false;
+  #isChecking = false; // whether a check has not ended
   #loads = 0; // counts rulesets asked for
   #shows = 0; // counts positions shown, to stop what belongs to an earlier one
   #running = new AbortController(); // the line or the check that is running
@@ -210,6 +211,7 @@ export class PuzzlesView {
     const { start, best } = this, timeline = timelineOf(start, action), after = start.after(action);
     const show = this.#stop();
     this.#isAnswered = true;
+    if (this.#isChecking) this.proved.textContent = ""; // the check was stopped
     this.#enable();
     await this.board.move(start, timeline, after, this.app.speed, true);
     if (show !== this.#shows) return;
@@ -269,11 +271,13 @@ export class PuzzlesView {
     if (!this.#puzzle) return;
     const { start } = this, { signal } = this.#running, show = this.#shows;
     this.proved.textContent = t("puzzles.check_wait");
+    this.#isChecking = true;
     try {
       const found = await this.proof.values(start, signal, ({ nodes }) => {
         if (show === this.#shows) this.proved.textContent = t("puzzles.proving", { nodes: numberText(nodes) });
       });
       if (show !== this.#shows) return;
+      this.#isChecking = false;
       this.proved.textContent = checkText(start, found, this.#values);
       this.app.say(this.proved.textContent);
     } catch (error) {

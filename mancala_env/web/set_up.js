@@ -102,9 +102,9 @@ export class SetUp {
     this.pressed.show({ ruleset: this.#ruleset, ...this.#match, end: null, ...given }, { caption, pressable: Array.from({ length: numHoles }, (_, hole) => hole) });
   }
 
-  #takeRules({ ruleset, territory, round, starter, debts }) {
+  #takeRules({ ruleset, territory, round, starter, debts, stall }) {
     this.#ruleset = ruleset;
-    this.#match = { territory, round, starter, debts };
+    this.#match = { territory, round, starter, debts, stall };
   }
 
   /** Do something, and show its error. */

@@ -51,7 +51,10 @@ export class StudyView {
     this.verdict = h("p", { class: "verdict" });
     this.gamesPlace = h("section", { class: "card", hidden: true });
     this.explorer = new Explorer({ analysis: this.analysis, follow: (at, action) => this.#follow(at, action), restart: () => this.commands.new_game() });
-    this.setUp = new SetUp(app, (game) => this.#replace(new GameLine(game)));
+    this.setUp = new SetUp(app, (game) => {
+      this.#replace(new GameLine(game));
+      this.app.say(positionInWords(game));
+    });
     this.root = h("div", { class: "view study" },
       h("h1", { class: "unseen" }, t("nav.study")),
       h("section", { class: "table", "aria-label": t("board.label") },
@@ -94,7 +97,7 @@ export class StudyView {
       last_turn: () => this.lastTurn(),
       legal: () => this.app.say(legalInWords(this.line.game)),
       values: () => this.toggleValues(),
-      position: () => this.app.say(positionInWords(this.line.game)),
+      position: () => this.app.say(positionInWords(this.line.game, resignationOf(this.line)?.caption)),
       take_back: () => this.takeBack(),
       hint: () => this.sayBest(),
       earlier: () => this.goTo(this.line.at - 1),
@@ -117,7 +120,10 @@ export class StudyView {
       if (proof) this.proofs.take(line.game, proof);
       return isRetry ? this.retry() : undefined;
     }
-    if (this.line && (!game || game.equals(this.line.game))) return this.#showCurrent();
+    if (this.line && (!game || game.equals(this.line.game))) {
+      this.#showCurrent();
+      return this.#grade(); // leaving the view stopped it
+    }
     this.begin(this.#lastStudied(game) ?? (game ? new GameLine(game) : this.app.playedLine ?? new GameLine(this.app.engine.newGame("layli_goobalay"))));
   }
 
@@ -180,7 +186,9 @@ export class StudyView {
 
   /** Study another game, and offer to return to the one that it replaces. */
   #replace(line) {
-    const left = this.#opened ?? this.line;
+    const { line: shown } = this, opened = this.#opened;
+    const goesOn = opened && opened.resigned === shown.resigned && opened.turns.every((turn, n) => turn === shown.turns[n]);
+    const left = goesOn ? shown : opened ?? shown;
     this.begin(line);
     if (left.turns.length) this.#offer(left);
   }
@@ -233,20 +241,21 @@ export class StudyView {
     const { line } = this;
     this.analysis.stopAnalysis();
     const isNew = line.turns[line.at]?.action !== action;
-    const isLeft = isNew && line.at < line.turns.length && this.#opened !== null;
+    const isLeft = isNew && (line.at < line.turns.length || line.resigned !== null) && this.#opened !== null;
     if (isNew) line.play(action);
     else line.goTo(line.at + 1);
     const turn = line.lastTurn, timeline = timelineOf(turn.before, action);
-    this.app.say([turnInWords(turn), ...(turn.after.isOver ? [`${statusOf(line.ruleset, turn.after)}.`] : [])].join(" "));
+    const end = turn.after.isOver ? `${statusOf(line.ruleset, turn.after)}.` : resignationOf(line)?.caption;
+    this.app.say([turnInWords(turn), end].filter(Boolean).join(" "));
     if (isLeft) {
       this.#opened.goTo(line.at - 1);
       this.#offer(this.#opened);
     }
     this.#list();
+    if (isNew) this.#grade();
     await this.board.move(turn.before, timeline, turn.after, this.app.speed, true);
     if (!this.isShown || this.line !== line || line.lastTurn !== turn) return;
     this.#showCurrent();
-    if (isNew) this.#grade();
   }
 
   /** Show the next turn of the game, seed by seed if turns are animated. */
@@ -297,7 +306,7 @@ export class StudyView {
   sayValues() {
     if (this.#retry) return this.app.say(t("study.hidden"));
     const said = valuesInWords(this.line.game, this.analysis.bounds(this.line.game));
-    if (said) this.app.say(said);
+    this.app.say(said || this.values.note.textContent);
   }
 
   sayBest() {

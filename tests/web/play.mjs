@@ -1362,3 +1362,180 @@ test("seeds sound only while sounds are on and the user has pressed something", 
   useSounds(false);
   assert.equal(sounds(), 2);
 });
+
+// Views that are left, games that are replaced, and what is said then
+
+test("a game is graded to its end, though Study is left for a while or seeds still fall", async () => {
+  const line = new GameLine(engine.fromText(LATE));
+  for (let n = 0; n < 2; n++) line.play(line.game.legal[0]);
+  const view = studied({ line });
+  view.leave();
+  await soon();
+  view.enter({});
+  await proveAll();
+  assert.equal(view.report.note.textContent, t("report.meaning"));
+  app.analysis = null; // a new page
+  const other = studied({ game: engine.fromText(LATE) });
+  other.toggleValues(); // the coach proves no replies
+  await proveAll();
+  app.speed = [0.05, 6];
+  for (let n = 0; n < 2; n++) other.sow(other.line.game.legal[0]);
+  other.goTo(0); // before the seeds have fallen
+  await soon();
+  await proveAll();
+  assert.equal(other.report.note.textContent, t("report.meaning"));
+});
+
+test("the explorer hides the values of a retried mistake when it is opened", async () => {
+  const line = new GameLine(engine.fromText(LATE));
+  line.play(5);
+  const view = studied({ line });
+  await proveAll();
+  view.retry();
+  const { element, tree, source } = view.explorer;
+  element.open = true;
+  element.fire("toggle");
+  assert.deepEqual([tree.children.length, source.textContent], [0, t("study.hidden")]);
+});
+
+test("Study offers the turns that were added to a game, and a game that was resigned", async () => {
+  const line = new GameLine(engine.newGame("leyla"));
+  line.play(0);
+  const view = studied({ line });
+  view.sow(view.line.game.legal[0]);
+  await soon();
+  view.newGame();
+  app.act();
+  assert.equal(view.line.turns.length, 2);
+  const resigned = new GameLine(engine.newGame("leyla"));
+  resigned.play(0);
+  resigned.resigned = 1;
+  view.begin(resigned);
+  app.act = null;
+  view.sow(view.line.game.legal[0]);
+  await soon();
+  app.act();
+  assert.deepEqual([view.line.turns.length, view.line.resigned], [1, 1]);
+});
+
+test("a search that was cut off is asked again, and one that has ended is not", async () => {
+  const view = studied({ game: engine.fromText(LATE) });
+  const search = () => asked.find(({ task }) => task === "minimax");
+  search().listening.onProgress({ depth: 1, values: { 1: 3, 5: -7 } });
+  view.leave();
+  await soon();
+  asked.length = 0;
+  view.enter({});
+  search().resolve({ depth: 9, values: { 1: 3, 5: -7 } });
+  await soon();
+  view.leave();
+  asked.length = 0;
+  view.enter({});
+  assert.equal(search(), undefined);
+});
+
+test("a position that is set up is said", () => {
+  const view = studied({ game: engine.newGame("leyla") });
+  view.setUp.show(view.line.game);
+  view.setUp.element.fire("submit", { preventDefault() {} });
+  assert.match(app.said.at(-1), /South to move/);
+});
+
+test("a position that is set up keeps its stall counter", () => {
+  const game = engine.fromText(`${LATE} stall=45`);
+  const view = studied({ game });
+  view.setUp.show(view.line.game);
+  view.setUp.element.fire("submit", { preventDefault() {} });
+  assert.equal(view.line.game.text, game.text);
+});
+
+test("Study says who has resigned after the last turn", async () => {
+  const line = new GameLine(engine.newGame("leyla"));
+  line.play(0);
+  line.resigned = 1;
+  line.goTo(0);
+  const view = studied({ line });
+  app.speed = [0.05, 6];
+  view.later();
+  assert.ok(app.said.at(-1).endsWith(` ${t("play.resigned", { player: "North", winner: "South" })}`));
+  view.leave();
+});
+
+test("a new game stops the agent that thinks about the old one", async () => {
+  const view = opened();
+  view.form.chosen.side = "north";
+  view.newGame();
+  view.newGame();
+  const [first, second] = asked.slice(-2);
+  assert.deepEqual([first.listening.signal.aborted, second.listening.signal.aborted], [true, false]);
+  first.reject(new Error("late"));
+  await soon();
+  assert.deepEqual(app.warned, []);
+});
+
+test("a later hint, a turn and another view stop the search for a hint", async () => {
+  const view = opened({ game: engine.fromText(LATE) });
+  view.hint();
+  view.hint();
+  assert.deepEqual(asked.map(({ listening }) => listening.signal?.aborted), [true, false]);
+  view.sow(1);
+  assert.equal(asked[1].listening.signal.aborted, true);
+  view.takeBack();
+  view.hint();
+  view.leave();
+  assert.equal(asked.findLast(({ options }) => options.kind === "perfect").listening.signal.aborted, true);
+  await soon();
+  assert.deepEqual(app.warned, []);
+});
+
+test("a hint that comes after a resignation is not shown", async () => {
+  const view = opened({ game: engine.fromText(LATE) });
+  view.hint();
+  view.resign();
+  asked.find(({ task }) => task === "choose").resolve({ action: 1 });
+  await soon();
+  const resigned = t("play.resigned", { player: "South", winner: "North" });
+  assert.deepEqual([view.status.textContent, app.said.at(-1), badges(view)], [resigned, resigned, []]);
+});
+
+test("nobody can sow when a round or a game is over, and the page says so", async () => {
+  const view = opened();
+  let before = engine.newGame("layli_goobalay");
+  const ending = () => before.legal.find((action) => before.after(action).isOver);
+  while (ending() === undefined) before = before.after(before.legal[0]);
+  view.begin(new GameLine(before, MATCH), ["you", "you"]);
+  view.sow(ending());
+  await soon();
+  view.commands.legal();
+  assert.equal(app.said.at(-1), view.status.textContent);
+  view.begin(new GameLine(engine.newGame("leyla")), ["you", "you"]);
+  view.resign();
+  view.commands.legal();
+  assert.equal(app.said.at(-1), view.status.textContent);
+  view.commands.position();
+  assert.ok(app.said.at(-1).startsWith(view.status.textContent));
+});
+
+test("the offer to undo a resignation goes with it", () => {
+  const view = opened();
+  const told = [];
+  app.tell = (text) => told.push(text);
+  view.resign();
+  view.takeBack();
+  assert.equal(told.at(-1), "");
+});
+
+test("values that are known are said as soon as they are wanted again", async () => {
+  const view = opened({ game: engine.fromText(LATE) });
+  view.advice.toggleValues();
+  await proveAll();
+  const said = app.said.at(-1);
+  assert.ok(said.includes("S2 -2"));
+  view.advice.toggleValues();
+  view.advice.toggleValues();
+  assert.equal(app.said.at(-1), said);
+  const study = studied({ game: engine.newGame("leyla") });
+  study.toggleValues();
+  study.toggleValues();
+  assert.equal(app.said.at(-1), study.values.note.textContent);
+});

@@ -306,3 +306,12 @@ test("puzzles that cannot be loaded are told, and the shown ones stay", async ()
   assert.match(app.warned.at(-1), /no network/);
   assert.deepEqual([view.rulesetChoice.value, view.start.ruleset.name], ["leyla", "leyla"]);
 });
+
+test("an answer stops the check, and its text goes", async () => {
+  const view = await opened("gabata_i/1");
+  const check = view.check();
+  assert.equal(view.proved.textContent, t("puzzles.check_wait"));
+  await view.sow(view.best);
+  await check;
+  assert.equal(view.proved.textContent, "");
+});
