@@ -75,7 +75,7 @@ export class Advice {
     this.view.refresh();
     if (!this.#areValuesWanted) this.view.app.say(t("play.values_off"));
     this.askValues();
-    const { game } = this.view.line; // nobody is asked for values that are known
+    const { game } = this.view.line; // values that are known are not asked for
     if (this.#areValuesShown && this.analysis.of(game).exact?.isExact) this.view.app.say(valuesInWords(game, this.analysis.bounds(game)));
   }
 
