@@ -22,6 +22,7 @@ from mancala_env.rulesets import Ruleset
 MAX_SEEDS_DRAWN = 12
 """Most seeds that are drawn in a hole."""
 OWNED_WORDS = {"uur": "uur", "pair": "captured", "weg": "weg"}
+_OWNED_BY = {"uur": "uur of", "pair": "captured by", "weg": "weg of"}
 """Word for an owned hole, by the rule option `landing`."""
 ROLES = ("south", "north")
 
@@ -252,7 +253,7 @@ def in_words(ruleset: Ruleset, state: State, legal: Sequence[int] = ()) -> str:
         for hole in range(player * ruleset.row_width, (player + 1) * ruleset.row_width):
             words = str(seeds[hole])
             if owner[hole] != NO_PLAYER:
-                words += f" ({OWNED_WORDS[ruleset.landing]} of {PLAYERS[owner[hole]]})"
+                words += f" ({_OWNED_BY[ruleset.landing]} {PLAYERS[owner[hole]]})"
             elif territory[hole] != player:
                 words += f" ({PLAYERS[territory[hole]]}'s territory)"
             holes.append(words)

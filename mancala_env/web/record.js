@@ -37,9 +37,9 @@ const shownDial = (value) => (typeof value === "string" ? `"${value}"` : value);
 
 /** Write a game.
  * @param {GameLine} line
- * @param {{south?: string, north?: string, date?: string, headers?: Record<string, string>}} [about]
+ * @param {{south?: string, north?: string, date?: string}} [about]  By default those of the record that was read.
  */
-export function writeRecord(line, { south = line.names[0], north = line.names[1], date = line.headers.Date ?? "", headers = othersOf(line.headers) } = {}) {
+export function writeRecord(line, { south = line.names[0], north = line.names[1], date = line.headers.Date } = {}) {
   const { ruleset, start } = line, { engine } = start;
   const known = engine.rulesets.includes(ruleset);
   const fresh = engine.newGame(ruleset);
@@ -51,10 +51,11 @@ export function writeRecord(line, { south = line.names[0], north = line.names[1]
     ["South", recordable(south)],
     ["North", recordable(north)],
     ["Rounds", rounds],
-    ...["Seed", "Opening"].map((name) => line.headers[name] && [name, line.headers[name]]),
+    line.headers.Seed && ["Seed", BigInt(line.headers.Seed)],
+    line.headers.Opening && ["Opening", line.headers.Opening],
     start.text !== fresh.text && ["Start", start.text],
     date && ["Date", date],
-    ...Object.entries(headers),
+    ...Object.entries(othersOf(line.headers)),
     ["Result", resultOf(line)],
     endOf(line) && ["End", endOf(line)],
   ];

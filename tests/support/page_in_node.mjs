@@ -31,9 +31,7 @@ const ANSWERS = {
     };
   },
   record({ text }) {
-    const { line, headers } = records.readRecord(engine, text);
-    const about = { south: headers.South, north: headers.North, date: headers.Date, headers: "Event" in headers ? { Event: headers.Event } : {} };
-    return records.writeRecord(line, about);
+    return records.writeRecord(records.readRecord(engine, text).line);
   },
   ruleset({ text, file }) {
     try {

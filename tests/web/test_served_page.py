@@ -62,7 +62,7 @@ def test_a_cancelled_analysis_leaves_the_next_one_exact(open_page: Open) -> None
     page.get_by_label("The position as text").fill("layli_goobalay 0,3,0,0,0,2/1,0,2,0,0,1 19-20 S")
     page.get_by_role("button", name="Show", exact=True).click()
     page.get_by_text("All values are exact").wait_for(timeout=60_000)
-    expect(page.locator(".notice.news")).to_be_hidden()
+    expect(page.locator(".notice.news")).to_have_text("You left the game that you studied.")
     expect(page.get_by_role("alert").first).to_be_hidden()
 
 
