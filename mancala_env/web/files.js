@@ -39,7 +39,7 @@ export async function takeFile(app, file) {
 async function takeNetwork(app, name, bytes) {
   const found = await readNetwork(bytes);
   const shown = app.shownRuleset;
-  const ruleset = app.engine.rulesets.find((one) => one.name === (found?.ruleset ?? shown?.name)) ?? shown;
+  const ruleset = app.engine.rulesets.find((one) => one.name === (found?.dials?.name ?? shown?.name)) ?? shown;
   if (!found || !ruleset) throw new Error(t("files.network_wrong"));
   const { dials, version } = found, known = app.engine.description.network.version;
   if (version !== undefined && version !== known) throw new Error(t("files.network_version", { version, known }));

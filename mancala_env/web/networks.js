@@ -33,20 +33,21 @@ async function bundled(name) {
   }
 }
 
-/** Read a value network from a file: {weights, ruleset}. The ruleset is null if the file does not name it.
+/** Read a value network from a file. `dials` are the ruleset it was made for, with its name; they and the version are undefined
+ * if the file does not state them.
  * @param {ArrayBuffer} bytes
- * @returns {Promise<{weights: ArrayBuffer, ruleset: string | null} | null>}  null if the file is not a value network.
+ * @returns {Promise<{weights: ArrayBuffer, dials?: Record<string, any>, version?: number} | null>}  null if the file is not a value network.
  */
 export async function readNetwork(bytes) {
   const tensors = safetensors(bytes);
   if (tensors) return tensors;
   const isZip = new DataView(bytes).byteLength > 22 && new DataView(bytes).getUint32(0, true) === 0x04034b50;
-  if (!isZip) return bytes.byteLength % 4 === 0 && bytes.byteLength > 0 ? { weights: bytes, ruleset: null } : null;
+  if (!isZip) return bytes.byteLength % 4 === 0 && bytes.byteLength > 0 ? { weights: bytes } : null;
   const members = zipMembers(bytes);
   if (!members.has(MEMBER)) return null;
   const weights = await unpacked(bytes, members.get(MEMBER));
   const identity = members.has("identity.json") ? JSON.parse(new TextDecoder().decode(await unpacked(bytes, members.get("identity.json")))) : {};
-  return { weights, ruleset: identity.ruleset?.name ?? null };
+  return { weights, dials: identity.ruleset };
 }
 
 /** A value network of `mancala grow-value`: a safetensors file. Returns its numbers in the order of PARTS. */
@@ -62,8 +63,8 @@ function safetensors(bytes) {
     weights.set(new Uint8Array(part), at);
     at += part.byteLength;
   }
-  const dials = said?.ruleset ? JSON.parse(said.ruleset) : null, network = said?.network ? JSON.parse(said.network) : null;
-  return { weights: weights.buffer, ruleset: dials?.name ?? null, ...(dials && { dials }), ...(network && { version: network.version }) };
+  const stated = (name) => (said?.[name] ? JSON.parse(said[name]) : undefined);
+  return { weights: weights.buffer, dials: stated("ruleset"), version: stated("network")?.version };
 }
 
 /** The members of a zip file by name, read from the directory at its end. */

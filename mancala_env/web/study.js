@@ -29,7 +29,7 @@ const WITHOUT_ENGINES = ["book", "exact", "search"];
 export class StudyView {
   #retry = null; // the mistake that the user is asked to improve
   #retried = -1;
-  #opened = null; // a copy of the game that was opened here; null if it has no turns
+  #opened = null; // a copy of the game that was opened here; null without turns
   #areValuesShown = true;
   #isGraded = false; // whether all turns of the game were tried
 

@@ -105,9 +105,10 @@ def test_wrong_numbers_of_a_fit_are_named(wrong):
 
 
 def test_fixed_ratings_of_another_type_are_refused():
-    for wrong in (stored_ladder("leyla"), "leyla"):
+    wrongs: list[Any] = [stored_ladder("leyla"), "leyla"]
+    for wrong in wrongs:
         with raises(InvalidArgument, "fixed", reprlib.repr(wrong)):
-            fit_ratings([PairCounts("random", "a", (1, 0, 0, 0, 0))], fixed=wrong)  # type: ignore[arg-type]
+            fit_ratings([PairCounts("random", "a", (1, 0, 0, 0, 0))], fixed=wrong)
 
 
 def test_intervals_respect_pairs():

@@ -350,7 +350,7 @@ async def test_an_agent_thinks_in_one_thread_at_a_time(monkeypatch):
     monkeypatch.setattr(game.players[1], "choose", choose)
     app = PlayApp(game, 0)
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("3", "u", "2", "u", "1")  # the second turn is no longer asked about
+        await pilot.press("3", "u", "2", "u", "1")  # its reply to the second turn is not needed
         await pilot.pause(0.1)
         may_answer.set()
         await until(pilot, lambda: app.stage == "choose")

@@ -316,6 +316,20 @@ def test_a_checkpoint_is_the_best_only_above_the_best_before(run: Path) -> None:
         folder.keep_best(final, 0.7, ["greedy"])
 
 
+def kill_keep_best(folder: RunFolder, checkpoint: Path, after: str, monkeypatch) -> None:
+    """Kill the process that stores a best checkpoint after it has written a file."""
+
+    def kill_after(path: Path, content: bytes) -> None:
+        path.write_bytes(content)
+        if path.name == after:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("mancala_env.training.run_folder.write_atomically", kill_after)
+        with pytest.raises(KeyboardInterrupt):
+            folder.keep_best(checkpoint, 0.9, ["random"])
+
+
 @pytest.mark.parametrize("after", ["best.json", "best.zip"])
 @pytest.mark.parametrize("is_first", [False, True])
 def test_a_worse_checkpoint_never_follows_a_kill_while_the_best_was_written(
@@ -329,16 +343,7 @@ def test_a_worse_checkpoint_never_follows_a_kill_while_the_best_was_written(
         (run / name).unlink(missing_ok=True)
     if not is_first:
         assert folder.keep_best(early, 0.5, ["random"])
-
-    def kill_after(path: Path, content: bytes) -> None:
-        path.write_bytes(content)
-        if path.name == after:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("mancala_env.training.run_folder.write_atomically", kill_after)
-        with pytest.raises(KeyboardInterrupt):
-            folder.keep_best(good, 0.9, ["random"])
+    kill_keep_best(folder, good, after, monkeypatch)
     assert not folder.keep_best(late, 0.7, ["random"])
     assert (run / "best.zip").read_bytes() == b"good.zip"
     assert folder.keep_best(late, 0.95, ["random"])
@@ -357,16 +362,7 @@ def test_a_kill_while_the_last_checkpoint_became_the_best_is_repaired(
     for name in ("best.json", "best.zip"):
         (run / name).unlink(missing_ok=True)
     assert folder.keep_best(early, 0.5, ["random"])
-
-    def kill_after(path: Path, content: bytes) -> None:
-        path.write_bytes(content)
-        if path.name == after:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("mancala_env.training.run_folder.write_atomically", kill_after)
-        with pytest.raises(KeyboardInterrupt):
-            folder.keep_best(final, 0.9, ["random"])
+    kill_keep_best(folder, final, after, monkeypatch)
     folder.keep_best(final, 0.9, ["random"])  # a run that resumes at its end evaluates it again
     assert (run / "best.zip").read_bytes() == b"final.zip"
     assert json.loads((run / "best.json").read_text())["checkpoint"] == "final.zip"

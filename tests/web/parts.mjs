@@ -462,7 +462,7 @@ const IDENTITY = Buffer.from(JSON.stringify({ ruleset: { name: "leyla" } }));
 
 test("a file of plain numbers is a network of a ruleset that it does not name", async () => {
   const found = await readNetwork(bytesOf(WEIGHTS));
-  assert.deepEqual([numbers(found.weights), found.ruleset], [[...WEIGHTS], null]);
+  assert.deepEqual([numbers(found.weights), found.dials], [[...WEIGHTS], undefined]);
   assert.deepEqual(numbers((await readNetwork(bytesOf([1, 2, 3, 4]))).weights), [1, 2, 3, 4]);
   assert.equal(await readNetwork(bytesOf([])), null);
   assert.equal(await readNetwork(bytesOf([1, 2, 3, 4, 5])), null);
@@ -475,13 +475,13 @@ test("a network is read from a checkpoint, packed or not", async () => {
   for (const isPacked of [true, false])
     for (const comment of ["", "a comment of the file"]) {
       const found = await readNetwork(zipOf({ ...other, "value_network.f32": WEIGHTS, "identity.json": IDENTITY }, { isPacked, comment }));
-      assert.deepEqual([numbers(found.weights), found.ruleset], [[...WEIGHTS], "leyla"]);
+      assert.deepEqual([numbers(found.weights), found.dials], [[...WEIGHTS], { name: "leyla" }]);
       const nameless = await readNetwork(zipOf({ "value_network.f32": WEIGHTS, ...other }, { isPacked, comment }));
-      assert.deepEqual([numbers(nameless.weights), nameless.ruleset], [[...WEIGHTS], null]);
+      assert.deepEqual([numbers(nameless.weights), nameless.dials], [[...WEIGHTS], undefined]);
       assert.equal(await readNetwork(zipOf(other, { isPacked, comment })), null);
     }
   const plain = await readNetwork(zipOf({ "value_network.f32": WEIGHTS, "identity.json": Buffer.from("{}") }));
-  assert.equal(plain.ruleset, null);
+  assert.equal(plain.dials, undefined);
   assert.deepEqual(numbers((await readNetwork(zipOf({ "value_network.f32": WEIGHTS }, { size: 50_000_000 }))).weights), [...WEIGHTS]);
   await assert.rejects(readNetwork(zipOf({ "value_network.f32": WEIGHTS }, { size: 50_000_001 })), /50 MB/);
 });
@@ -491,8 +491,8 @@ test("the parts of a grown network are joined in their order", async () => {
   const arrays = Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, Buffer.from(part)]));
   const joined = [...parts.embeddings, ...parts.unit_biases, ...parts.unit_weights, ...parts.bias];
   const named = await readNetwork(tensorsOf(arrays, { ruleset: JSON.stringify({ name: "gabata_i" }) }));
-  assert.deepEqual([numbers(named.weights), named.ruleset], [joined, "gabata_i"]);
-  for (const metadata of [undefined, {}]) assert.equal((await readNetwork(tensorsOf(arrays, metadata))).ruleset, null);
+  assert.deepEqual([numbers(named.weights), named.dials], [joined, { name: "gabata_i" }]);
+  for (const metadata of [undefined, {}]) assert.equal((await readNetwork(tensorsOf(arrays, metadata))).dials, undefined);
   const empty = tensorsOf(Object.fromEntries(Object.keys(parts).map((name) => [name, Buffer.alloc(0)])));
   assert.deepEqual(numbers((await readNetwork(empty)).weights), []); // the header fills the whole file
   const cut = await readNetwork(empty.slice(0, -1)); // the header is longer than the file
@@ -500,7 +500,7 @@ test("the parts of a grown network are joined in their order", async () => {
   const { bias, ...less } = arrays;
   assert.equal(bias.length, 4);
   const lacking = await readNetwork(tensorsOf(less)); // not a network of safetensors: plain numbers or nothing
-  assert.equal(lacking?.ruleset ?? null, null);
+  assert.equal(lacking?.dials, undefined);
 });
 
 test("bundled networks are fetched once, and those of the user by their names", async () => {
