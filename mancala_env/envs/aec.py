@@ -191,9 +191,9 @@ class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
 
         Raises:
             IllegalMove: The action is not legal; nothing has changed.
-            ResetNeeded: :meth:`reset` was not called.
+            ResetNeeded: No episode is running: :meth:`reset` was not called, or every agent has passed None.
         """
-        if not self._is_started:
+        if not self.agents:
             raise ResetNeeded("no episode is running; call reset()")
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:

@@ -266,7 +266,11 @@ class MancalaVectorEnv(VectorEnv[np.ndarray, Any, np.ndarray]):
             return [whole("seed", seed, 0) + b for b in range(self.num_envs)]
         if seed is None:
             seeds: list[int | None] = [None] * self.num_envs
-        elif isinstance(seed, list | tuple | np.ndarray) and len(seed) == self.num_envs:
+        elif (
+            isinstance(seed, list | tuple | np.ndarray)
+            and getattr(seed, "ndim", 1)
+            and len(seed) == self.num_envs
+        ):
             seeds = [seed_of(one) for one in seed]
         else:
             raise InvalidArgument(

@@ -240,9 +240,9 @@ export class PlayView {
     this.#thinking?.abort();
     const { line } = this;
     if (this.left.isThere) return this.left.undo();
-    if (!line.turns.length && line.resigned === null) return this.app.say(t("play.nothing_to_take_back"));
+    if (line.resigned !== null) return this.#playOn(line);
+    if (!line.turns.length) return this.app.say(t("play.nothing_to_take_back"));
     const hasYou = this.players.includes("you");
-    if (line.resigned !== null) this.app.tell("", false); // its offer to undo the resignation
     do line.takeBack();
     while (hasYou && line.turns.length && this.players[line.game.player] !== "you");
     this.#isPaused = false;
@@ -266,17 +266,21 @@ export class PlayView {
     this.#saveAndList();
     this.#next();
     this.app.say(this.status.textContent);
-    this.app.tell(this.status.textContent, false, { label: t("play.undo"), act: () => this.#playOn(line) });
+    const undo = () => {
+      this.#playOn(line);
+      this.board.focus();
+    };
+    this.app.tell(this.status.textContent, false, { label: t("play.undo"), act: undo });
   }
 
   /** Undo a resignation. */
   #playOn(line) {
     if (line !== this.line || line.resigned === null) return;
+    this.app.tell("", false); // the offer to undo the resignation
     line.resigned = null;
     this.#saveAndList();
     this.#next();
     this.app.say(this.status.textContent);
-    this.board.focus();
   }
 
   goOn() {

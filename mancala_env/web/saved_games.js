@@ -2,7 +2,7 @@
  * The games that this browser keeps: the last one of each tab for a reload, and the latest ones to resume.
  *
  * Each game has an id. A game that another tab also has open gets a new id as soon as it changes, so that no tab
- * overwrites the game of another.
+ * overwrites the game of another. A duplicated tab believes that the game is its own, so tabs ask each other.
  */
 
 import { agentName } from "./agents.js";
@@ -18,9 +18,14 @@ export class SavedGames {
   #id = newId(); // the id under which the game is saved
   #isOfTab = true; // whether only this tab has the game open
   #isTold = false; // whether the user was told that the game cannot be saved
+  #tabs = channelOfTabs();
 
   constructor(app) {
     this.app = app;
+    this.#tabs?.addEventListener("message", ({ data: { asked, played } }) => {
+      if (asked === this.#id && this.#isOfTab) this.#tabs.postMessage({ played: asked });
+      if (played === this.#id) this.#isOfTab = false;
+    });
   }
 
   /** The game that was shown last, {record, players, id, isOfTab}; null if no game is kept. */
@@ -44,6 +49,7 @@ export class SavedGames {
   use({ id = newId(), isOfTab = true } = {}) {
     this.#id = id;
     this.#isOfTab = isOfTab;
+    if (isOfTab) this.#tabs?.postMessage({ asked: id });
   }
 
   /** Save the game for a reload, and in the list of saved games if `hasTurns`.
@@ -77,6 +83,17 @@ export class SavedGames {
         return []; // for example, its ruleset was removed from the catalogue
       }
     });
+  }
+}
+
+/** The channel on which tabs ask each other whether they play a game; undefined in a browser without such channels. */
+function channelOfTabs() {
+  try {
+    const channel = new BroadcastChannel("mancala.games");
+    channel.unref?.(); // Node would wait for it
+    return channel;
+  } catch {
+    return undefined;
   }
 }
 

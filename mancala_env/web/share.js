@@ -15,14 +15,16 @@ export function linkOf(app, line, view = "play") {
   return place + addressOf("study", start, isOwn, { turns: turns.map(turnText), rounds: rounds === MATCH ? "match" : rounds });
 }
 
-/** Copy the link of a game, and show that it was copied. */
-export async function copyLink(app, line, view) {
-  const link = linkOf(app, line, view);
+/** Copy the link of a game. */
+export const copyLink = (app, line, view) => copyText(app, linkOf(app, line, view), "play.link_copied");
+
+/** Copy a text, and show that it was copied, by the key of a message, or else show the text itself. */
+export async function copyText(app, text, copied) {
   try {
-    await navigator.clipboard.writeText(link);
-    app.tell(t("play.link_copied"), true, { isBrief: true });
+    await navigator.clipboard.writeText(text);
+    app.tell(t(copied), true, { isBrief: true });
   } catch {
-    app.tell(t("play.link_by_hand", { link })); // only secure pages may copy
+    app.tell(t("play.copy_by_hand", { text })); // only secure pages may copy
   }
 }
 

@@ -17,7 +17,7 @@ import { isMistake, yoursOf } from "./report.js";
 import { ReportCard } from "./report_card.js";
 import { playerName, statusOf } from "./scene.js";
 import { SetUp } from "./set_up.js";
-import { copyLink, lineFromText } from "./share.js";
+import { copyLink, copyText, lineFromText } from "./share.js";
 import { t } from "./texts.js";
 import { legalInWords, turnInWords, whyNotSown } from "./turn_words.js";
 import { badgesOf } from "./values.js";
@@ -83,7 +83,7 @@ export class StudyView {
             field(t("study.text"), this.text),
             h("div", { class: "row end" },
               h("button", { type: "submit" }, t("study.read")),
-              h("button", { type: "button", onclick: () => navigator.clipboard?.writeText(this.line.game.text).then(() => this.app.tell(t("study.copied"), true, { isBrief: true }), () => {}) }, t("study.copy")),
+              h("button", { type: "button", onclick: () => copyText(app, this.line.game.text, "study.copied") }, t("study.copy")),
               h("button", { type: "button", onclick: () => copyLink(app, this.line, "study") }, t("study.copy_link")),
               h("button", { type: "button", onclick: () => download(`${this.line.ruleset.name}.txt`, writeRecord(this.line)) }, t("study.save"))))),
         h("details", { class: "card", ontoggle: (event) => event.target.open && this.setUp.show(this.line.game) }, h("summary", {}, t("study.set_up")), this.setUp.element)));

@@ -354,6 +354,16 @@ def test_an_episode_starts_from_a_position_or_after_random_turns():
     assert starts[0] == starts[2] != starts[1]
 
 
+def test_raw_env_says_that_the_episode_is_over_after_the_last_none():
+    env: Any = layli_goobalay_v0.raw_env()
+    env.reset(options={"position": "layli_goobalay 0,0,0,0,0,1/0,0,0,0,0,0 24-23 S"})
+    while env.agents:
+        _, _, terminated, _, info = env.last()
+        env.step(None if terminated else int(np.argmax(info["action_mask"])))
+    with raises(ResetNeeded, "reset()"):
+        env.step(None)
+
+
 def test_raw_env_says_what_is_missing_before_reset():
     env: Any = layli_goobalay_v0.raw_env()
     for call in (lambda: env.step(0), lambda: env.observe("player_0")):

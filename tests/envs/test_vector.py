@@ -221,6 +221,12 @@ def test_games_that_are_given_no_seed_are_different_ones():
         assert [again.position(b) for b in range(3)] == starts
 
 
+@pytest.mark.parametrize("seed", [np.array(5), [1, 2], -1, [1, -1, 2], "abc", np.zeros((3, 2))])
+def test_a_seed_that_is_not_one_or_one_for_each_game_is_named(seed):
+    with raises(InvalidArgument, "seed"):
+        MancalaVectorEnv(3).reset(seed=seed)
+
+
 def test_a_generator_that_somebody_puts_in_deals_the_games():
     starts = []
     for _ in range(2):

@@ -251,7 +251,7 @@ test("turns are taken back until it is the user's turn again", async () => {
   assert.equal(view.line.turns.length, 1); // between two people, one turn
 });
 
-test("whoever is to move resigns, and a game that is over is not resigned", () => {
+test("whoever is to move resigns, and a game that is over is not resigned", async () => {
   const view = opened();
   view.begin(new GameLine(engine.newGame("leyla")), ["you", { kind: "random" }]);
   view.resign();
@@ -266,6 +266,13 @@ test("whoever is to move resigns, and a game that is over is not resigned", () =
   view.begin(new GameLine(engine.newGame("leyla", { starter: 1 })), ["you", { kind: "random" }]);
   view.resign(); // while the agent thinks
   assert.deepEqual([view.line.resigned, asked.at(-1).listening.signal.aborted], [0, true]);
+  view.begin(new GameLine(engine.newGame("leyla")), ["you", { kind: "random" }]);
+  view.sow(0);
+  await soon();
+  view.resign(); // while the agent thinks
+  view.takeBack();
+  const { task, listening } = asked.at(-1); // it thinks again
+  assert.deepEqual([view.line.resigned, turns(view).length, task, listening.signal.aborted], [null, 1, "choose", false]);
   view.begin(new GameLine(engine.newGame("leyla")), [{ kind: "random" }, { kind: "random" }]);
   view.resign();
   assert.equal(view.line.resigned, null);
@@ -549,6 +556,22 @@ test("a new game belongs to the tab, and keeps its id until another tab has it",
   assert.equal(JSON.parse(localStorage["mancala.game"]).id, changed.id);
 });
 
+test("a duplicated tab gives the game a new id, and the first tab keeps it", async () => {
+  const view = opened();
+  view.sow(3);
+  await soon();
+  const { id } = view.saved.current;
+  const other = opened(); // with the tab's own storage, too
+  for (let tries = 0; other.saved.current.isOfTab && tries < 200; tries++) await soon();
+  assert.deepEqual([view.saved.current, other.saved.current], [{ id, isOfTab: true }, { id, isOfTab: false }]);
+  other.begin(other.line, ["you", "you"], other.saved.current);
+  other.sow(other.line.game.legal[0]);
+  await soon();
+  assert.ok(other.saved.current.id !== id && other.saved.current.isOfTab);
+  assert.equal(readRecord(engine, JSON.parse(localStorage[`mancala.games.${id}`]).record).line.turns.length, 1);
+  assert.equal(view.saved.current.id, id);
+});
+
 test("a saved game that is resumed is this tab's own only if the tab has it open", async () => {
   const view = opened();
   const play = async (action) => { view.sow(action); await soon(); return JSON.parse(localStorage["mancala.game"]).id; };
@@ -597,7 +620,7 @@ test("the row of the record lists games, opens a file, saves and copies the addr
   navigator.clipboard.writeText = async () => { throw new Error("not allowed"); };
   copy.click();
   await soon();
-  assert.equal(app.told.at(-1), t("play.link_by_hand", { link: copied[1] }));
+  assert.equal(app.told.at(-1), t("play.copy_by_hand", { text: copied[1] }));
   const { createObjectURL } = URL, { setTimeout: later } = globalThis;
   URL.createObjectURL = (blob) => (saved.push(blob), "blob:1");
   globalThis.setTimeout = () => {}; // the address of the file is released after ten seconds
@@ -763,6 +786,17 @@ test("the board and the status say who has resigned, at the end of the game only
   assert.deepEqual(caption(played), [resigned, resigned]);
   played.takeBack();
   assert.equal(played.board.caption, t("status.to_move", { player: "North" }));
+});
+
+test("the text of a position is copied, or shown to be copied by hand", async () => {
+  const view = studied({ game: engine.fromText(LATE) });
+  const copy = view.root.all().find(({ name, textContent }) => name === "button" && textContent === t("study.copy"));
+  for (const [value, told] of [[{ clipboard: { writeText: async () => {} } }, t("study.copied")], [{}, t("play.copy_by_hand", { text: LATE })]]) {
+    Object.defineProperty(globalThis, "navigator", { value, configurable: true });
+    copy.click();
+    await soon();
+    assert.equal(app.told.at(-1), told);
+  }
 });
 
 test("a link of the page and a position with a small s are read in Study, with all turns", () => {
