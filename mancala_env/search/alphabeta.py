@@ -88,14 +88,16 @@ class AlphaBetaResults(NamedTuple):
 
 
 @kernel
-def _key_of(game, depth):
+def _key_of(rules, game, total, depth):
     """Hash everything that the value of a position depends on, `depth` turns before the horizon.
 
     The stores are excluded; see the module's docstring. The stall counter is excluded where no line is long
-    enough to end the round by it.
+    enough to end the round by it. All seeds of the game bound the value of a network; a position without its
+    captured seeds has fewer than the start.
     """
     stall = game.stall if game.stall + depth >= STALL_LIMIT else -1
     facts = game.owned_south | (game.owned_north << 24) | (game.player << 48) | ((stall + 1) << 49)
+    facts |= (total ^ (2 * rules.width * rules.seeds)) << 56
     key = (game.board.low ^ (np.uint64(facts) * _HASH1)) * _HASH2
     key = ((key ^ (key >> _U29)) + game.board.middle) * _HASH3
     key = ((key ^ (key >> _U32)) + (game.board.high ^ (np.uint64(game.territory) * _HASH1))) * _HASH4
@@ -277,7 +279,7 @@ def _search_depth(rules, network, wants_all, memory, budget):
                 value, is_open, played = _evaluate_last_turn(rules, child, total, beta, network)
                 budget -= played
             else:
-                key = _key_of(child, depth)
+                key = _key_of(rules, child, total, depth)
                 is_known, value, is_open, hole = _recall(
                     memory.table, key, child, depth, alpha, beta, network
                 )

@@ -364,3 +364,12 @@ def test_stall_counters_within_reach_are_told_apart(ruleset, depth):
             values.append(wanted.tolist())
         counted += any(value != values[0] for value in values)
     assert counted >= 3, "the counter hardly matters in these positions"
+
+
+@pytest.mark.parametrize("board", ["0,2,0,0,0,0/0,1,0,0,1,0 {} N", "2,2,0,1,1,0/0,0,0,0,0,0 {} S"])
+def test_a_board_without_its_captured_seeds_has_values_of_its_own(board):
+    """No value of a network is larger than all seeds, which are fewer without the captured ones."""
+    bare, whole = (Position.from_text(f"layli_goobalay {board.format(s)}") for s in ("0-0", "20-20"))
+    agent, fresh = (agents.make("value+minimax:4", "layli_goobalay", num_threads=1) for _ in range(2))
+    agent.action_values(whole.games)
+    assert (agent.action_values(bare.games) == fresh.action_values(bare.games)).all()
