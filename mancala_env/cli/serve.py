@@ -3,6 +3,7 @@
 import ipaddress
 import socket
 import sys
+import threading
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
@@ -59,8 +60,8 @@ def run(options: Any) -> int:
     address = f"http://{f'[{name}]' if ':' in name else name}:{port}/{start}"
     print(f"mancala is served at {address} (press Ctrl-C to stop)", flush=True)
     if options.browser:
-        with suppress(webbrowser.Error, OSError):
-            webbrowser.open(address)
+        # A text browser runs until the user leaves it.
+        threading.Thread(target=_open_browser, args=(address,), daemon=True).start()
     config = uvicorn.Config(
         app,
         log_level="warning",
@@ -77,6 +78,11 @@ def run(options: Any) -> int:
         server.run(sockets=[listening])
     print("mancala serve: stopped", file=sys.stderr)
     return 0
+
+
+def _open_browser(address: str) -> None:
+    with suppress(webbrowser.Error, OSError):
+        webbrowser.open(address)
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -136,7 +136,7 @@ _SENTENCES = {
     "store": "{seeds} into {player}'s store",
     "own": "{where} becomes {player}'s{owned}",
     "put_back": "The relay never ends: every seed goes back",
-    "skip": "{number} more laps",
+    "skip": "Laps not shown: {number}",
     "pass": "{player} has no hole to sow and passes",
     "next": "{player} to move",
     "stuck": "The round is over: no hole to sow",
@@ -164,5 +164,5 @@ def in_words(ruleset: Ruleset, timeline: Timeline) -> list[str]:
         elif event.kind != "relay":
             said.append(sentence(ruleset, event))
     if timeline.laps > MAX_LAPS_SHOWN:
-        said[MAX_LAPS_SHOWN - 1 : timeline.laps - 1] = [f"{timeline.laps - MAX_LAPS_SHOWN} more laps"]
+        said[MAX_LAPS_SHOWN - 1 : timeline.laps - 1] = [f"laps not shown: {timeline.laps - MAX_LAPS_SHOWN}"]
     return [f"{words[0].upper()}{words[1:]}." for words in said]

@@ -88,7 +88,11 @@ export class BoardView {
     this.holes.setAttribute("aria-label", t("board.label"));
     place.append(this.holes);
     new ResizeObserver(() => this.#fit()).observe(place.parentElement ?? place);
-    place.addEventListener("click", (event) => this.#resting && event.detail ? null : this.skip(), true);
+    place.addEventListener("click", (event) => {
+      if (!this.isMoving || (this.#resting && event.detail)) return;
+      event.stopPropagation(); // the hole would receive it after the animation has ended
+      this.skip();
+    }, true);
   }
 
   /** Whether a turn is being animated. */
@@ -222,7 +226,9 @@ export class BoardView {
       const name = isHole ? `number-${heap}` : `store-${heap - ruleset.numHoles}`;
       return element("text", { x: number(x), y: number(y), "font-size": number(m.count), "data-name": name }, this.numbers);
     });
+    const hadFocus = this.focused;
     this.#makeButtons(ruleset);
+    if (hadFocus >= 0) this.focus(Math.min(hadFocus, ruleset.numHoles - 1));
   }
 
   #isNarrow(ruleset) {

@@ -106,6 +106,7 @@ export class Engine {
    * @returns {Game}
    */
   newGame(ruleset, { starter = 0 } = {}) {
+    wholeNumbers("starter", [starter], 1, 0, 1);
     const game = this.#blank(ruleset);
     this.kernels.call(game, (rules, row) => this.kernels.wasm.start(rules, row, starter), true);
     return game;

@@ -16,7 +16,7 @@ export async function takeFile(app, file) {
   if (file.size > MOST_BYTES) throw new Error(t("error.too_large", { megabytes: MOST_BYTES / 1e6 }));
   const bytes = await file.arrayBuffer();
   if (SUFFIXES.some((suffix) => file.name.endsWith(suffix))) {
-    const ruleset = readRuleset(app.engine, new TextDecoder().decode(bytes), file.name);
+    const ruleset = readRuleset(app.engine, new TextDecoder("utf-8", { fatal: true }).decode(bytes), file.name);
     app.go("study", { line: new GameLine(app.engine.newGame(ruleset)) });
     return app.say(t("files.ruleset", { title: ruleset.title }));
   }

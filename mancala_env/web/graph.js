@@ -25,6 +25,10 @@ export function drawGraph(place, leads, at, total) {
   }
   let run = [];
   const finish = () => {
+    if (run.length === 1 && leads.length >= 80) {
+      const [cx, cy] = run[0].split(",");
+      make("circle", { cx, cy, r: 2.6, fill: "var(--m-south)" }, svg);
+    }
     if (run.length > 1) make("polyline", { points: run.join(" "), fill: "none", stroke: "var(--m-south)", "stroke-width": 2.5, "stroke-linejoin": "round" }, svg);
     run = [];
   };

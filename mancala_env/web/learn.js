@@ -67,7 +67,7 @@ export class LearnView {
 
   goTo(game, step) {
     this.#game = game;
-    this.#step = Math.max(0, Math.min(lessons[game].steps.length - 1, step));
+    this.#step = Math.max(0, Math.min(lessons[game].steps.length - 1, Math.trunc(step)));
     kept.write("learn", `${game}/${this.#step + 1}`);
     this.app.addressText(`learn/${game}/${this.#step + 1}`);
     this.#show();
@@ -98,11 +98,13 @@ export class LearnView {
     this.told.textContent = "";
     this.root.querySelector(".source").textContent = t("learn.source", { title: this.start.ruleset.title, source: this.start.ruleset.source });
     for (const button of this.games.children) button.setAttribute("aria-pressed", String(button.dataset.game === this.#game));
+    const hadFocus = this.steps.contains(document.activeElement);
     this.steps.replaceChildren(...steps.map((_, n) => {
       const isDone = this.done.has(`${this.#game}/${n + 1}`);
       const button = h("button", { type: "button", class: isDone ? "done" : null, "aria-label": t(isDone ? "learn.step_done" : "learn.step", { number: n + 1 }), "aria-current": n === this.#step ? "step" : null, onclick: () => this.goTo(this.#game, n) }, isDone ? "✓" : String(n + 1));
       return h("li", {}, button);
     }));
+    if (hadFocus) this.steps.children[this.#step].firstChild.focus({ preventScroll: true });
     this.app.say(`${this.title.textContent}. ${this.text.textContent} ${this.task.textContent}`);
   }
 
@@ -144,14 +146,16 @@ export class LearnView {
     this.#isAnswered = true;
     this.#enable();
     this.told.textContent = "";
-    const answer = ++this.#answers;
-    await this.board.move(start, timeline, after, this.app.speed, true);
-    if (answer !== this.#answers) return;
-    const isRight = step.actions.includes(action), [south, north] = after.counts;
+    const answer = ++this.#answers, isRight = step.actions.includes(action);
     if (isRight) {
       this.done.add(`${this.#game}/${this.#step + 1}`);
-      for (const step of kept.read("learnt", [])) this.done.add(step); // another tab may have completed more steps
+      for (const each of kept.read("learnt", [])) this.done.add(each); // another tab may have completed more steps
       kept.write("learnt", [...this.done]);
+    }
+    await this.board.move(start, timeline, after, this.app.speed, true);
+    if (answer !== this.#answers) return;
+    const [south, north] = after.counts;
+    if (isRight) {
       if (step.next) this.board.show(after.nextRound());
       this.told.textContent = t(this.#key("told"), { turn: turnText(turn), laps: turn.laps, captured: turn.captured, south, north });
       const button = this.steps.children[this.#step].firstChild;

@@ -72,6 +72,7 @@ function zipMembers(bytes) {
   const view = new DataView(bytes);
   let end = bytes.byteLength - 22;
   while (end > 0 && view.getUint32(end, true) !== 0x06054b50) end -= 1;
+  if (view.getUint32(end, true) !== 0x06054b50) throw new Error("this zip file is damaged");
   const members = new Map();
   let at = view.getUint32(end + 16, true);
   for (let left = view.getUint16(end + 10, true); left > 0 && view.getUint32(at, true) === 0x02014b50; left--) {

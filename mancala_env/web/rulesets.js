@@ -35,7 +35,7 @@ export function rulesetFields(app, place) {
   async function open(opened) {
     app.warn("");
     try {
-      set(readRuleset(engine, await opened.text(), opened.name));
+      set(readRuleset(engine, new TextDecoder("utf-8", { fatal: true }).decode(await opened.arrayBuffer()), opened.name));
       keep();
       element.dispatchEvent(new Event("change", { bubbles: true })); // as if the user had chosen the rules
     } catch (error) {

@@ -177,11 +177,13 @@ class _Session:
 
     async def _take(self, text: str | bytes) -> None:
         """Start the work of a request, or raise a MancalaError if it is invalid or exceeds a limit."""
-        self._check_rate()
         request = requests.read(text, self._limits)
         number = request["id"]
-        if request["do"] == "cancel":
-            task = self._tasks.get(requests.cancelled_id(request))
+        cancels = request["do"] == "cancel"
+        task = self._tasks.get(requests.cancelled_id(request)) if cancels else None
+        if task is None:  # a cancellation ends work, so it is allowed at any rate
+            self._check_rate()
+        if cancels:
             await self._send({"id": number, "cancelled": task is not None and task.cancel()})
             return
         if number in self._tasks:

@@ -132,6 +132,9 @@ export class SetUp {
   }
 
   #use(use) {
-    this.#attempt(() => use(this.app.engine.setUp(this.#ruleset, { ...this.#match, ...this.#read() })));
+    this.#attempt(() => {
+      this.rulesetForm.read(); // throws if the rules of the form are invalid, which the board does not have
+      use(this.app.engine.setUp(this.#ruleset, { ...this.#match, ...this.#read() }));
+    });
   }
 }

@@ -238,7 +238,7 @@ def test_a_turn_of_twenty_laps_stays_under_100_kb():
 def test_an_endless_relay_is_cut_short_and_put_back():
     svg = LONG_TURN.to_svg(action=5)
     assert len(svg) < 100_000
-    assert any("more laps" in text for text in texts(svg))
+    assert any("Laps not shown: " in text for text in texts(svg))
     assert "every seed goes back" in svg
 
 
@@ -279,7 +279,16 @@ def test_a_batch_is_a_grid_of_its_games():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"games": [40]}, {"games": []}, {"games": [0] * 257}, {"columns": 0}, {"theme": "x"}, {"width": 0}],
+    [
+        {"games": 5},
+        {"games": np.array(5)},
+        {"games": [40]},
+        {"games": []},
+        {"games": [0] * 257},
+        {"columns": 0},
+        {"theme": "x"},
+        {"width": 0},
+    ],
 )
 def test_what_a_batch_cannot_draw_is_refused(wrong):
     with pytest.raises(InvalidArgument):
@@ -289,3 +298,15 @@ def test_what_a_batch_cannot_draw_is_refused(wrong):
 def test_scenes_hold_no_numpy_numbers_in_text():
     scene = describe(Position("leyla").ruleset, Position("leyla").state)
     assert "np." not in repr([shape for shape in scene.shapes if hasattr(shape, "text")])
+
+
+def test_turns_of_two_rulesets_move_apart_on_one_page():
+    leyla, gabata = (Position(name).to_svg(action=0) for name in ("leyla", "gabata_i"))
+    names = [set(re.findall(r"@keyframes (\w+)", svg)) for svg in (leyla, gabata)]
+    assert names[0]
+    assert not names[0] & names[1]
+
+
+@pytest.mark.parametrize("text", ["a\x0bb", "\x00", "\ud800"])
+def test_a_caption_that_xml_cannot_contain_is_escaped(text):
+    ElementTree.fromstring(Position("leyla").to_svg(caption=text).encode())

@@ -471,3 +471,15 @@ test("a position is set up by pressing holes", () => {
   form.element.fire("input");
   assert.equal(form.pressed.caption, t("set_up.total", { seeds: 48, total: 48 }));
 });
+
+test("a position is not used under rules that are invalid", () => {
+  const used = [], form = new SetUp(app, (game) => used.push(game));
+  form.show(engine.newGame(engine.ownRuleset({ row_width: 12 })));
+  const seeds = find(form.element, "label").find((label) => label.textContent === t("dial.seeds_per_hole")).parentElement.children[1];
+  seeds.value = "15"; // 12 holes hold at most 10 each
+  seeds.fire("change");
+  form.rulesetForm.element.fire("change");
+  form.element.fire("submit", { preventDefault() {} });
+  assert.match(form.wrong.textContent, /seeds_per_hole must be at most 10/);
+  assert.deepEqual(used, []);
+});

@@ -566,3 +566,25 @@ test("an engine is fetched from a folder, and a missing file is named", async ()
     globalThis.fetch = real;
   }
 });
+
+test("a solver that is closed stays closed, and takes no other solver's memory", async () => {
+  const fresh = await newEngine();
+  const [first, position] = [fresh.solver("leyla", { megabytes: 1 }), fresh.fromText("leyla 0,7n,4,0,4,2/0,1,6,4,7n,7 6-0 N")];
+  first.close();
+  const second = fresh.solver("leyla", { megabytes: 1 });
+  first.close();
+  const third = fresh.solver("leyla", { megabytes: 1 }), search = second.study(position);
+  third.study(fresh.fromText("leyla 1,0,0,0,0,2/0,1,0,0,0,0 24-20 S"));
+  while (!search.goOn(100));
+  assert.deepEqual([search.result.lower, search.result.upper], [22, 22]);
+  assert.throws(() => first.study(position), /this solver is closed/);
+});
+
+test("the sizes of tables and trees, and who begins, are checked", () => {
+  const game = engine.newGame("leyla");
+  for (const megabytes of [NaN, 0, -1, 1025, 2048, Infinity, "64"]) {
+    assert.throws(() => engine.solver("leyla", { megabytes }), /megabytes must be/);
+    assert.throws(() => engine.mcts(game, { megabytes }), /megabytes must be/);
+  }
+  for (const starter of [2, -1, 0.5, "north"]) assert.throws(() => engine.newGame("leyla", { starter }), /starter must be a whole number from 0 to 1/);
+});

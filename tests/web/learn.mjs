@@ -13,7 +13,7 @@ globalThis.localStorage = newStore();
 globalThis.sessionStorage = newStore();
 const { t } = await at("texts.js");
 const { takeFile } = await at("files.js");
-const { keyOfRules } = await at("networks.js");
+const { keyOfRules, readNetwork } = await at("networks.js");
 const { GameLine } = await at("game.js");
 const { drawGraph } = await at("graph.js");
 const { KEYS, listen } = await at("keys.js");
@@ -523,4 +523,44 @@ test("a network made for other rules or of another version is refused", async ()
   app.shownRuleset = engine.ownRuleset({ ...dials, name: "mine" });
   await takeFile(app, fileOf({ ...dials, name: "mine", match: "single" }, version));
   assert.equal(app.networks.size, 2);
+});
+
+test("a step that is no whole number is the one before, and does not stay", () => {
+  for (const at of ["layli/1.5", undefined]) assert.equal(opened(at).title.textContent, stepTexts("layli", 1)[0]);
+  assert.equal(JSON.parse(localStorage.getItem("mancala.learn")), "layli/1");
+});
+
+test("the button of a step keeps the focus, though the list is made again", () => {
+  const view = opened("layli/1"), step = view.steps.children[4].firstChild;
+  step.focus();
+  step.click();
+  assert.equal(document.activeElement, view.steps.children[4].firstChild);
+});
+
+test("a turn that was right counts, though the next step came before the seeds had stopped", async () => {
+  app.speed = [0.3, 40];
+  const view = opened("layli/1");
+  view.commands.sow(1);
+  view.commands.later();
+  await soon();
+  assert.deepEqual(JSON.parse(localStorage.getItem("mancala.learnt")), ["layli/1"]);
+});
+
+test("a ruleset file that is not UTF-8 is refused", async () => {
+  const bytes = Buffer.from("like: leyla\nname: mine\ntitle: Jeu d'Érythrée\ndirection: clockwise\n", "latin1");
+  const file = { name: "mine.yaml", size: bytes.length, arrayBuffer: async () => bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) };
+  await assert.rejects(takeFile(app, file), /utf-8/);
+  assert.deepEqual(app.went, []);
+});
+
+test("a zip file without its directory is called damaged", async () => {
+  const bytes = new Uint8Array(100);
+  bytes.set([0x50, 0x4b, 3, 4]);
+  await assert.rejects(readNetwork(bytes.buffer), /damaged/);
+});
+
+test("exact leads that stand alone are drawn in long games, too", () => {
+  const exact = (lead) => ({ lower: lead, upper: lead });
+  const { circles } = graphOf(Array.from({ length: 90 }, (_, n) => (n % 30 ? null : exact(6))), 0);
+  assert.equal(circles.length, 3);
 });

@@ -1573,3 +1573,24 @@ test("values that are known are said as soon as they are wanted again", async ()
   study.toggleValues();
   assert.equal(app.said.at(-1), study.values.note.textContent);
 });
+
+test("a press that ends the sowing of one player is no turn of the other", async () => {
+  app.speed = [0.3, 40];
+  kept.write("play", { side: "both" });
+  const view = opened({ game: engine.newGame("leyla") });
+  view.commands.sow(2);
+  await soon(450); // until the pointer may press again
+  const stopped = [], event = { detail: 1, stopPropagation: () => stopped.push(1) };
+  for (const { listener } of view.board.place.listeners.click) listener(event);
+  await soon(); // a browser runs microtasks after each listener
+  if (!stopped.length) view.board.holes.children.find(({ dataset }) => Number(dataset.hole) === 8).click();
+  assert.deepEqual([view.board.isMoving, turns(view)], [false, ["S3"]]);
+});
+
+test("a new game under custom rules keeps the focus at its hole", () => {
+  const view = opened({ game: engine.newGame("leyla") });
+  view.form.rulesetForm.set(engine.ownRuleset({ row_width: 5 }));
+  view.board.focus(2);
+  view.commands.new_game();
+  assert.deepEqual([view.line.ruleset.rowWidth, view.board.focused], [5, 2]);
+});

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import random
 import shutil
 import signal
@@ -9,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -483,6 +485,21 @@ def test_the_command_prints_its_address_and_ends_by_a_signal(stop: str) -> None:
             process.kill()
 
 
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_a_text_browser_that_runs_in_the_foreground_gets_the_page(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    browser = {"BROWSER": f"curl --silent --max-time 60 --output {page} %s"}
+    command = [sys.executable, "-m", "mancala_env", "serve", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, **browser}) as process:
+        try:
+            deadline = time.monotonic() + 60
+            while not (page.exists() and "</html>" in page.read_text(encoding="utf-8")):
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+        finally:
+            process.terminate()
+
+
 def test_who_comes_before_the_server_runs_waits_for_it():
     with _listening("127.0.0.1", 0) as listening:
         socket.create_connection(listening.getsockname(), timeout=10).close()
@@ -860,3 +877,22 @@ def test_an_error_of_ours_is_answered_without_its_text(server, monkeypatch):
     assert "error" in answer.json()
     assert "secret" not in answer.text
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_an_analysis_can_be_cancelled_when_no_more_requests_are_allowed():
+    Position.from_text(LATE)  # compiles, if it must
+
+    async def run():
+        others = [{"id": number, "do": "about"} for number in (2, 3, 4)]
+        socket = _FakeSocket(ANALYSE, *others, {"id": 5, "do": "cancel", "of": 1})
+        session = session_of(socket, _FakeService(is_endless=True), Limits(a_second=1))
+        serving = asyncio.create_task(session.serve())
+        while not any(answer["id"] == 5 for answer in socket.answers):
+            await asyncio.sleep(0.001)
+        socket.may_leave.set()
+        await serving
+        return {answer["id"]: answer for answer in socket.answers}
+
+    answers = asyncio.run(run())
+    assert "too many requests" in answers[4]["error"]
+    assert answers[5] == {"id": 5, "cancelled": True}

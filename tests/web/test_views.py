@@ -235,3 +235,28 @@ def test_no_view_moves_if_the_system_asks_for_reduced_motion(open_page: Open) ->
         assert page.evaluate("document.getAnimations().length") == 0
 
     sow_in_every_view(page, lambda view: page.get_by_role("link", name=view, exact=True).click(), sow)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_pressed_button_can_be_read_under_the_pointer(
+    open_page: Open, scheme: Literal["light", "dark"]
+) -> None:
+    button = open_page("#learn", color_scheme=scheme).locator(".games [aria-pressed=true]")
+    colours = "one => [getComputedStyle(one).color, getComputedStyle(one).backgroundColor]"
+    paper = button.evaluate(colours)[0]
+    button.hover()
+    assert button.evaluate(colours)[0] == paper
+    background = button.evaluate(colours)[1]
+    button.evaluate("one => { one.style.background = 'var(--m-hole)'; }")
+    assert button.evaluate(colours)[1] != background
+
+
+@pytest.mark.slow
+def test_forced_colours_show_the_focus_on_the_board(open_page: Open) -> None:
+    page = open_page("#play/leyla", forced_colors="active")
+    page.keyboard.press("b")
+    widths = """() => [document.activeElement, document.querySelector(".holes button.legal:not(:focus)")].map(
+        (one) => getComputedStyle(one).outlineWidth)"""
+    focused, other = page.evaluate(widths)
+    assert focused != other

@@ -13,6 +13,14 @@ export function wholeNumbers(name, values, length, least, most) {
   });
 }
 
+const MOST_MEGABYTES = 1024; // blocks have sizes of 31 bits
+
+/** Check the size of a table or tree. */
+export function sizeInMegabytes(megabytes) {
+  if (!(typeof megabytes === "number" && megabytes > 0 && megabytes <= MOST_MEGABYTES))
+    throw new InvalidInput(`megabytes must be a number above 0 and at most ${MOST_MEGABYTES}, not ${megabytes}`);
+}
+
 /** Check that a game's round is not over. */
 export function refuseFinished(game) {
   if (game.isOver) throw new InvalidInput(`the round is over (${game.end})`);

@@ -1,6 +1,6 @@
 /** Monte Carlo tree search. Each search has a tree of its own. */
 
-import { refuseFinished, wholeNumbers } from "./input.js";
+import { refuseFinished, sizeInMegabytes, wholeNumbers } from "./input.js";
 import { anySeed } from "./kernels.js";
 import { Search } from "./search.js";
 
@@ -8,6 +8,7 @@ import { Search } from "./search.js";
 export function mcts(kernels, game, { simulations = 10_000_000, megabytes = 40, seed = anySeed() } = {}) {
   refuseFinished(game);
   wholeNumbers("simulations", [simulations], 1, 1, 10_000_000);
+  sizeInMegabytes(megabytes);
   const { numHoles } = game.ruleset;
   const nodes = Math.min(1 + (simulations + 1) * numHoles, Math.max(1024, Math.floor((megabytes * 2 ** 20) / 40)));
   const block = kernels.take(kernels.wasm.mcts_bytes(nodes));

@@ -33,7 +33,9 @@ export function parsePosition(text) {
   };
   const [name, rows, stores, mover, ...options] = words;
   if (rows.split("/").length !== 2) throw new InvalidInput(`"${rows}" must be South's row / North's row`);
-  const holes = rows.split("/").flatMap((row) => row.split(","));
+  const [south, north] = rows.split("/").map((row) => row.split(","));
+  if (south.length !== north.length) throw new InvalidInput(`"${rows}" must have two rows with equally many holes`);
+  const holes = [...south, ...north];
   const position = {
     name,
     seeds: holes.map((hole) => number(hole.replace(/[sn]$/, ""), "seeds")),

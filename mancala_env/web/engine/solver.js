@@ -1,6 +1,6 @@
 /** Exact values of positions. A solver keeps its proofs in a table, which later positions use. */
 
-import { InvalidInput } from "./input.js";
+import { InvalidInput, sizeInMegabytes } from "./input.js";
 import { Search } from "./search.js";
 
 /** Computes exact values of positions of one ruleset; see {@link Engine#solver}. */
@@ -13,6 +13,7 @@ export class Solver {
 
   /** Use {@link Engine#solver}. */
   constructor(kernels, ruleset, megabytes) {
+    sizeInMegabytes(megabytes);
     /** @type {import("./ruleset.js").Ruleset} */
     this.ruleset = ruleset;
     this.#kernels = kernels;
@@ -36,6 +37,7 @@ export class Solver {
   study(game, { all = true } = {}) {
     if (game.ruleset.rules.join() !== this.ruleset.rules.join())
       throw new InvalidInput(`this solver is for ${this.ruleset.name}, not for ${game.ruleset.name}`);
+    if (this.#current < 0) throw new InvalidInput("this solver is closed");
     const root = game.copy();
     const { legal } = root;
     const before = this.#nodes;
@@ -74,6 +76,7 @@ export class Solver {
 
   /** Release the memory. */
   close() {
+    if (this.#current < 0) return;
     this.#current = -1;
     this.#kernels.giveBack(this.#block);
   }
