@@ -57,7 +57,7 @@ class Archive:
 
     def check(self, member: str) -> None:
         """Raise InvalidArchive if a member is damaged, or NoMember if it is missing."""
-        with _damage_reported(member), self._zip.open(member) as stream:
+        with _damage_reported(member), self._zip.open(self._header(member)) as stream:
             while stream.read(1 << 20):
                 pass
 
@@ -69,10 +69,8 @@ class Archive:
         if self.names.count(member) > 1:
             raise InvalidArchive(f"duplicate member {member}")
         with _damage_reported(member):
-            header = self._zip.getinfo(member)
+            header = self._header(member)
             size = header.file_size
-            if header.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise InvalidArchive(f"{member} must be stored or compressed with deflate")
             if not least <= size <= most:
                 raise InvalidArchive(f"{member} must have {least} to {most} bytes, not {size}")
             if _MOST_SHRUNK * header.compress_size < least:
@@ -84,6 +82,12 @@ class Archive:
             if len(content) != size:
                 raise InvalidArchive(f"{member} claims {size} bytes but has {len(content)}")
             return content
+
+    def _header(self, member: str) -> zipfile.ZipInfo:
+        header = self._zip.getinfo(member)
+        if header.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise InvalidArchive(f"{member} must be stored or compressed with deflate")
+        return header
 
 
 @contextmanager

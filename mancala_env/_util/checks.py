@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mancala_env.errors import IllegalMove, InvalidArgument
+from mancala_env.errors import IllegalMove, InvalidArgument, in_short
 from mancala_env.rulesets import Ruleset, is_ruleset_file, names
 
 # DLPack's codes of memory that the CPU can read: its own, and pinned memory of CUDA and ROCm.
@@ -45,7 +45,9 @@ def several(name: str, value: Any, meaning: str, size: int | None = None) -> lis
 
     For another value raise InvalidArgument; the message says that it must be `meaning`.
     """
-    elements = list(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else None
+    is_iterable = isinstance(value, Iterable) and not isinstance(value, str | bytes)
+    is_one = getattr(value, "ndim", 1) == 0  # an array of one number
+    elements = list(value) if is_iterable and not is_one else None
     if elements is None or (size is not None and len(elements) != size):
         raise InvalidArgument(f"{name} must be {meaning}, not {value!r}")
     return elements
@@ -111,7 +113,10 @@ def cpu_array(name: str, value: Any) -> np.ndarray:
             )
         if hasattr(value, "__dlpack_device__"):
             value = _from_dlpack(name, value)
-    return np.require(value, requirements=["C", "W", "E"])
+    try:
+        return np.require(value, requirements=["C", "W", "E"])
+    except ValueError as error:  # a list of lists of unequal lengths
+        raise InvalidArgument(f"{name} must be an array, not {in_short(repr(value))}") from error
 
 
 def _from_dlpack(name: str, value: Any) -> Any:

@@ -222,7 +222,7 @@ class Results(LinesFile, Tabular):
             if key not in self._ends:  # in joined files the ended run takes precedence
                 self._drop(key, after)
         elif fields["what"] == END:
-            self._ends[key] = _text(fields["why"])
+            self._ends.setdefault(key, _text(fields["why"]))  # in joined files the first end counts
         else:
             raise ValueError
 

@@ -293,7 +293,8 @@ def group_runs(paths: Sequence[str | Path]) -> dict[str, list[RunResults]]:
         names = [*dict.fromkeys(name for key, name, _ in found if key == group)]
         name = ", ".join(names[:2]) + ", ..." * (len(names) > 2)
         # Two groups of the same name are told apart by the folders of their first runs.
-        named[name if name not in named else str(runs[0].path)] = runs
+        choices = (name, str(runs[0].path), str(runs[0].path.resolve()))
+        named[next(each for each in choices if each not in named)] = runs
     return named
 
 
@@ -413,7 +414,8 @@ def _notes(groups: Sequence[RunGroup], ruleset: Ruleset) -> list[str]:
         if unfinished:
             notes.append(f"{', '.join(unfinished)}: not evaluated at the end, so win rates are missing")
         settings = [one.run.settings for one in group.runs]
-        names = [name for name in settings[0] if any(one.get(name) != settings[0][name] for one in settings)]
+        every = dict.fromkeys(name for one in settings for name in one)
+        names = [name for name in every if any(one.get(name) != settings[0].get(name) for one in settings)]
         if names:
             notes.append(f"the runs of {group.name} differ in {', '.join(names)}")
         seeds = [one.run.seed for one in group.runs]

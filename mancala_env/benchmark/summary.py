@@ -380,7 +380,7 @@ def _name_lines(axes: "Axes", lines: Sequence[tuple[float, str]]) -> None:
     for y, name in sorted(lines):
         at = max((y - low) / (high - low), at + _LABEL_HEIGHT)
         place: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center"}
-        axes.annotate(name, (1.0, at), (4, 0), fontsize=7, color=plots.INK, **place)
+        axes.annotate(plots.plain(name), (1.0, at), (4, 0), fontsize=7, color=plots.INK, **place)
 
 
 def write_report(outcome: BenchmarkSummary, path: str | Path) -> Path:

@@ -99,7 +99,7 @@ def parse_answer(kind: Kind, reply: str) -> str:
     one_of("kind", kind, get_args(Kind))
     if not isinstance(reply, str):
         raise InvalidArgument(f"a reply is a text, not {reply!r}")
-    text = reply[-_MOST_READ:].rpartition("</think>")[2].partition("<think>")[0]
+    text = reply.rpartition("</think>")[2].partition("<think>")[0][-_MOST_READ:]
     *before, answer = _MARK.split(text)
     if not before and len(text.strip()) > 12:
         example = f"a line such as Answer: {_EXAMPLES[kind]}"

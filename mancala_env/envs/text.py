@@ -79,7 +79,8 @@ class Task:
         position, own = self.position, LETTERS[self.position.player]
         answer = answer if answer[0] in LETTERS else own + answer
         action = int(answer[1:]) - 1
-        is_own = answer[0] == own and 0 <= action < position.ruleset.row_width
+        is_in_row = 0 <= action < position.ruleset.row_width
+        is_own = answer[0] == own and (is_in_row or action in position.legal_actions)
         if why := position.why_illegal(action) if is_own else "it is not in your row":
             why = f"{answer} cannot be sown: {why}; {prompts.legal_text(position)}"
             return Score(INVALID_REWARD, answer, error=why)

@@ -85,8 +85,8 @@ def openings(
     if opening_set == "balanced" or opening_set == "fair":  # pyright narrows the type
         return _dealt(BUNDLED[opening_set](ruleset), seed, start, start + count)
     if opening_set == "all":
-        batch = Batch(ruleset, start + count, seed=seed, num_threads=1, opening_turns=turns)
-        return batch.games[start:].copy()
+        batch = Batch(ruleset, max(1, start + count), seed=seed, num_threads=1, opening_turns=turns)
+        return batch.games[start : start + count].copy()
     if turns == 0:
         raise InvalidMatch(
             f"opening_turns=0 cannot be used with opening_set={opening_set!r}, because the start position is "

@@ -56,9 +56,9 @@ def plot_ratings(ratings: Ratings, asked: tuple[str, ...] = (), axes: "Axes | No
         axes.plot([low, high], [row, row], color=color, linewidth=3, alpha=0.45, solid_capstyle="round")
         axes.plot(elo, row, "o", color=color)
         axes.annotate(f"{elo:z.0f}", (elo, row), (0, 6), fontsize=8, **_NUMBER_STYLE)
-    axes.set_yticks(range(len(names)), [shown[name] for name in names])
+    axes.set_yticks(range(len(names)), [plain(shown[name]) for name in names])
     axes.set_ylim(-0.6, len(names) - 0.2)
-    axes.set_xlabel(f"Elo ({ratings.scale})")
+    axes.set_xlabel(plain(f"Elo ({ratings.scale})"))
     axes.set_title("Ratings with 95 % intervals")
     axes.grid(axis="x", alpha=0.3)
     return figure_of(axes)
@@ -83,8 +83,8 @@ def plot_win_rates(
                 red, green, blue, _ = np.asarray(image.to_rgba(rate))
                 ink = INK if 0.299 * red + 0.587 * green + 0.114 * blue > _DARK else "white"
                 axes.text(x, y, f"{rate:.0f}", ha="center", va="center", fontsize=8, color=ink)
-    axes.set_xticks(range(len(order)), [shown[name] for name in order], rotation=35, ha="right")
-    axes.set_yticks(range(len(rows)), [shown[order[i]] for i in rows])
+    axes.set_xticks(range(len(order)), [plain(shown[name]) for name in order], rotation=35, ha="right")
+    axes.set_yticks(range(len(rows)), [plain(shown[order[i]]) for i in rows])
     axes.set_title("Win rate of the row against the column, %")
     figure = figure_of(axes)
     figure.colorbar(image, ax=axes, fraction=0.04)
@@ -111,13 +111,13 @@ def plot_regret(regrets: list[Regret], axes: "Axes | None" = None) -> "Figure":
         ends += zip(places, np.nan_to_num(means + beyond[1]), strict=True)
         highest = max(highest, *np.nan_to_num(means))
         style: Any = {"color": BARS[k % len(BARS)], "ecolor": INK, "capsize": 2}
-        axes.bar(places, means, width * 0.92, yerr=beyond, label=shown[regret.agent], **style)
+        axes.bar(places, means, width * 0.92, yerr=beyond, label=plain(shown[regret.agent]), **style)
     axes.set_xticks(range(len(phases)), phases)
     axes.set_ylabel("mean regret (seeds per move)")
     axes.set_xlim(-0.6, len(phases) - 0.4)
     axes.set_ylim(bottom=0)
     _cut_long_intervals(axes, ends, highest)
-    axes.set_title(f"Regret against perfect play, {regrets[0].source}", pad=14)
+    axes.set_title(plain(f"Regret against perfect play, {regrets[0].source}"), pad=14)
     legend_beside(axes)
     axes.grid(axis="y", alpha=0.3)
     return figure_of(axes)
@@ -148,7 +148,7 @@ def draw_band(axes: "Axes", x: Any, found: np.ndarray, label: str, number: int) 
     `found` `[N, 3]` has values and ends of intervals; `number` selects the colour.
     """
     color, dashes = BARS[number % len(BARS)], ("-", "--", ":")[number // len(BARS) % 3]
-    axes.plot(x, found[:, 0], dashes, marker="o", markersize=3.5, color=color, label=label)
+    axes.plot(x, found[:, 0], dashes, marker="o", markersize=3.5, color=color, label=plain(label))
     axes.fill_between(x, found[:, 1], found[:, 2], color=color, alpha=0.15, linewidth=0)
 
 
@@ -156,7 +156,7 @@ def finish(axes: "Axes", title: str, limits: tuple[float, float | None] | None) 
     """Add title, limits, grid and legend to a plot over environment steps."""
     from matplotlib.ticker import EngFormatter
 
-    axes.set_title(title)
+    axes.set_title(plain(title))
     axes.set_xlabel("environment steps")
     axes.xaxis.set_major_formatter(EngFormatter())  # 200 k, 1.5 M
     axes.locator_params(axis="x", nbins=6)
@@ -199,6 +199,12 @@ def figure_of(axes: "Axes") -> "Figure":
     """Return the figure that axes belong to."""
     figure: Any = axes.get_figure()
     return figure
+
+
+def plain(text: str) -> str:
+    """Return a text that matplotlib draws without formulas, and shows in legends."""
+    text = printable(text).replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ import os
 import socket
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ import numpy as np
 
 from mancala_env import agents
 from mancala_env._util.command_line import needing
-from mancala_env.agents import Agent, InvalidSpec, Spec
+from mancala_env.agents import Agent, Spec
 from mancala_env.agents.registry import entrant_of
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.matches import InvalidMatch
@@ -132,7 +132,7 @@ def _portable(one: Entrant, ruleset: Ruleset) -> _PortableAgent | bytes:
     """Return an agent as a spec with its files, or pickled if it was not made from a spec."""
     agent = one.agent
     # Ray would share the agent's arrays read-only; with cloudpickle each task gets a copy.
-    with suppress(InvalidSpec):
+    if agent.is_from_spec:
         spec = Spec.parse(agent.spec).on(ruleset)
         made = agents.make(spec, ruleset)
         if type(made) is type(agent):

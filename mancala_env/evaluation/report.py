@@ -111,7 +111,7 @@ def _all_plots(evaluation: "Evaluation") -> "Figure":
         panels.append((3.5, partial(plots.plot_regret, regrets)))
     heights = [height for height, _ in panels] or [2]
     figure = plots.matplotlib_or_why().figure.Figure(figsize=(8, sum(heights)), layout="constrained")
-    figure.suptitle(textwrap.fill(_title(evaluation), _TITLE_LETTERS))
+    figure.suptitle(textwrap.fill(plots.plain(_title(evaluation)), _TITLE_LETTERS))
     places = np.atleast_1d(figure.subplots(len(heights), 1, height_ratios=heights))
     if not panels:
         places[0].axis("off")

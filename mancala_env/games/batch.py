@@ -8,7 +8,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mancala_env._util.checks import cpu_array, mask, refuse_swapped, seed_of, truth, whole, whole_actions
+from mancala_env._util.checks import (
+    cpu_array,
+    mask,
+    refuse_swapped,
+    seed_of,
+    several,
+    truth,
+    whole,
+    whole_actions,
+)
 from mancala_env.engine.episode import Rounds, encode_episode, new_episode, play_random, step
 from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.jit.decorator import kernel
@@ -258,7 +267,8 @@ class Batch:
             InvalidArgument: An argument is invalid, or there are too many games.
         """
         check_look(theme, width)
-        wanted = range(min(self.num_games, _GAMES_DRAWN)) if games is None else list(games)
+        first = range(min(self.num_games, _GAMES_DRAWN))
+        wanted = first if games is None else several("games", games, "a list of games")
         if not 1 <= len(wanted) <= _MOST_GAMES_DRAWN:
             raise InvalidArgument(f"1 to {_MOST_GAMES_DRAWN} games can be drawn at once, not {len(wanted)}")
         rows = [whole("a game", b, 0, self.num_games - 1) for b in wanted]

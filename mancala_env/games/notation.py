@@ -88,6 +88,8 @@ def parse_position(text: str, ruleset: RulesetLike | None = None) -> dict[str, A
     holes = [hole for row in rows.split("/") for hole in row.split(",")]
     if rows.count("/") != 1:
         raise InvalidPosition(f"{rows!r} must be South's row / North's row")
+    if len({row.count(",") for row in rows.split("/")}) > 1:
+        raise InvalidPosition(f"{rows!r} must have two rows with equally many holes")
     fields["seeds"] = [_number(hole[:-1] if hole.endswith(("s", "n")) else hole, "seeds") for hole in holes]
     fields["owner"] = [LETTERS.lower().find(hole[-1:] or " ") for hole in holes]
     fields["stores"] = _pair(stores, "stores")

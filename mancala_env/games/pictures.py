@@ -19,8 +19,9 @@ from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mancala_env._util.checks import one_of, whole
+from mancala_env._util.checks import is_number, one_of, whole
 from mancala_env._util.command_line import needing
+from mancala_env._util.files import written_whole
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position, refuse_for_animation
 from mancala_env.games.records import GameRecord
@@ -38,6 +39,7 @@ _GAME_SEED_SECONDS = 0.1  # shorter than in a single turn, because a game has ma
 # Pauses after a turn and a round of a game, and after a turn that is shown alone.
 _TURN_SECONDS, _ROUND_SECONDS, _LAST_SECONDS = 0.9, 2.5, 3.0
 _FPS = 25
+_LONGEST = 60  # seconds that a seed may take to fall
 _SHORTEST = 0.02  # viewers show shorter frames of a GIF for longer
 
 
@@ -67,7 +69,8 @@ def save(
         theme: "light" or "dark"; for .svg also "auto", which follows the page. None: "auto" for .svg,
             "light" for other formats.
         width: Width in pixels; None: the natural width.
-        seed_seconds: Time that a seed takes to fall; None: 0.18 s in a turn, 0.1 s in a game.
+        seed_seconds: Seconds that a seed takes to fall in a .gif or .mp4, at most 60; None: 0.18 in a turn,
+            0.1 in a game.
         shown: `values`, `arrows`, `last` and `caption` of a picture; see :meth:`Position.to_svg`.
 
     Raises:
@@ -85,8 +88,10 @@ def save(
         refuse_for_animation(**shown)
     if width is not None:
         whole("width", width, MIN_WIDTH, MAX_WIDTH)
-    if seed_seconds is not None and not seed_seconds > 0:
-        raise InvalidArgument(f"seed_seconds must be positive, not {seed_seconds!r}")
+    if seed_seconds is not None and kind in (".svg", ".png"):
+        raise InvalidArgument(f"seed_seconds is for .gif and .mp4, not for {kind}")
+    if seed_seconds is not None and not (is_number(seed_seconds) and 0 < seed_seconds <= _LONGEST):
+        raise InvalidArgument(f"seed_seconds must be above 0 and at most {_LONGEST}, not {seed_seconds!r}")
     looks: Any = {"theme": theme or "light"} | ({} if width is None else {"width": width})
     if isinstance(what, GameRecord):
         frames = game_frames(what, seed_seconds=seed_seconds or _GAME_SEED_SECONDS, **looks)
@@ -220,9 +225,10 @@ def write_gif(path: str | Path, frames: Iterable["Frame"]) -> None:
             yield image
 
     images = shown()
-    next(images).save(
-        path, format="GIF", save_all=True, append_images=images, loop=0, optimize=False, disposal=1
-    )
+    with written_whole(Path(path)) as file:
+        next(images).save(
+            file, format="GIF", save_all=True, append_images=images, loop=0, optimize=False, disposal=1
+        )
 
 
 def _palette_for(image: Any) -> Any:
@@ -279,6 +285,7 @@ def write_mp4(path: str | Path, frames: Iterable["Frame"], *, fps: int = _FPS) -
         pass  # ffmpeg has ended; its message is read below
     except BaseException:
         ffmpeg.kill()
+        ffmpeg.wait()
         raise
     said = ffmpeg.communicate()[1].decode(errors="replace").strip()
     if ffmpeg.returncode:

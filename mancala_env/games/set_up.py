@@ -40,7 +40,10 @@ def set_up(
 
 def _integers(name: str, value: Any, size: int, low: int, high: int) -> np.ndarray:
     """Return `size` integers from low to high, or raise an InvalidPosition that names the invalid one."""
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:  # a list of lists of unequal lengths
+        array = np.empty(0)
     if array.shape != (size,) or not np.issubdtype(array.dtype, np.integer):
         what = f"{size} whole numbers, not {value!r}" if size > 1 else f"a whole number, not {value[0]!r}"
         raise InvalidPosition(f"{name} must be {what}")

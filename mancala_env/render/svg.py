@@ -14,7 +14,7 @@ from typing import Any, Literal
 from mancala_env._util.checks import is_number, one_of
 from mancala_env.engine.state import NORTH, SOUTH, State
 from mancala_env.engine.timeline import Timeline
-from mancala_env.errors import InvalidArgument
+from mancala_env.errors import InvalidArgument, printable
 from mancala_env.render.colours import PALETTES
 from mancala_env.render.motion import caption, steps
 from mancala_env.render.motion import in_words as turn_in_words
@@ -127,7 +127,7 @@ def _shape(shape: Shape) -> str:
             anchor = "" if shape.anchor == "start" else f' text-anchor="{shape.anchor}"'
             return (
                 f'<text x="{_n(shape.x)}" y="{_n(shape.y)}" font-size="{_n(shape.size)}"{anchor}{bold} '
-                f'fill="var(--m-{shape.fill})">{escape(shape.text)}</text>'
+                f'fill="var(--m-{shape.fill})">{escape(printable(shape.text))}</text>'
             )
 
 
@@ -158,7 +158,7 @@ class Film:
         self.seconds = self.sown + _REST_SECONDS
         self.owned = {step.event.hole: step.start for step in self.steps if step.event.kind == "own"}
         self.keyframes: list[str] = []
-        self.name = _name(state, timeline)  # prefix of the names of keyframes
+        self.name = _name(ruleset, state, timeline)  # prefix of the names of keyframes
 
     def svg(self, theme: Theme, width: float | None, position: str) -> str:
         """Write the document; :func:`svg_of` has the arguments, with the position before the turn."""

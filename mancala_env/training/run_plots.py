@@ -10,7 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mancala_env.evaluation.plots import draw_intervals, figure_of, finish, new_axes
+from mancala_env._util.checks import is_number
+from mancala_env.evaluation.plots import draw_intervals, figure_of, finish, new_axes, plain
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training.run_folder import OLD_STEPS, STEPS
 
@@ -40,9 +41,9 @@ def read_metrics(path: Path, most: int | None = _MOST_POINTS) -> list[dict[str, 
         for number, line in enumerate(lines):
             if number % step == 0 or '"evaluation/' in line:
                 with suppress(ValueError, AttributeError, RecursionError):
-                    figures = json.loads(line).items()
+                    figures = [(key, value) for key, value in json.loads(line).items() if is_number(value)]
                     found.append({STEPS if key == OLD_STEPS else key: value for key, value in figures})
-    return [figures for figures in found if figures]
+    return [figures for figures in found if STEPS in figures]
 
 
 def strength(metrics: list[dict[str, Any]], past: "Past") -> "list[Plot]":
@@ -121,7 +122,9 @@ def _lines(
         return []
     axes = new_axes(_WIDTH, _HEIGHT)
     for key in keys:
-        axes.plot(*zip(*_points(metrics, key), strict=True), label=labels[key], **style)
+        label = labels[key]
+        shown = None if label is None else plain(label)
+        axes.plot(*zip(*_points(metrics, key), strict=True), label=shown, **style)
     return _finished(axes, title, how_to_read, limits)
 
 

@@ -20,7 +20,13 @@ from error_checks import raises
 from value_checkpoints import checkpoint_of
 
 from mancala_env import Position, agents
-from mancala_env.networks.checkpoint import Identity, InvalidCheckpoint, load_value_weights, read_identity
+from mancala_env.networks.checkpoint import (
+    Identity,
+    InvalidCheckpoint,
+    check_undamaged,
+    load_value_weights,
+    read_identity,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:Duplicate", "ignore:Detected pickle protocol")
 
@@ -189,7 +195,17 @@ def test_wrong_types_are_an_invalid_checkpoint(honest: bytes, tmp_path: Path, ch
     assert str(caught.value).isprintable()
 
 
-@pytest.mark.parametrize("num_holes", ["12", 10**9])
+def test_other_compression_is_refused_before_it_is_read(tmp_path: Path, honest: bytes) -> None:
+    path, content = tmp_path / "lzma.zip", io.BytesIO(honest)
+    with zipfile.ZipFile(content, "a") as archive:
+        archive.getinfo("policy.pth").compress_type = zipfile.ZIP_LZMA
+        archive.writestr("other", "")  # so that the directory is written again
+    path.write_bytes(content.getvalue())
+    with raises(InvalidCheckpoint, "lzma.zip", "deflate"):
+        check_undamaged(path)
+
+
+@pytest.mark.parametrize("num_holes", ["12", 10**9, 12.0])
 def test_a_wrong_value_network_is_an_invalid_checkpoint(tmp_path: Path, num_holes: object) -> None:
     path = checkpoint_of(tmp_path / "agent.zip")
     agents.make(f"policy+minimax:2:{path}", LAYLI)

@@ -228,6 +228,8 @@ def test_a_damaged_file_is_refused(make, said: str, tmp_path: Path) -> None:
         ({"ruleset": "["}, []),
         ({"network": '{"num_holes": 12, "num_units": 1000000}'}, "num_units=16"),
         ({"network": '{"num_holes": 12, "version": 2}'}, "version=1"),
+        ({"network": '{"num_holes": 12.0}'}, "num_holes=12"),
+        ({"network": '{"num_holes": 12, "version": true}'}, "version=1"),
         ({"made": '{"command": "\\u001b[2J"}'}, "printable"),
     ],
 )

@@ -319,3 +319,17 @@ def test_trained_runs_are_compared_and_rated(tmp_path: Path, capsys) -> None:
     again = compare_runs([tmp_path / "a", tmp_path / "b"], games=2, results=tmp_path / "games.jsonl")
     assert (tmp_path / "games.jsonl").read_bytes() == lines
     assert again.groups[0].values("elo", "") == group.values("elo", "")
+
+
+def test_no_group_replaces_another_of_its_name(tmp_path, monkeypatch):
+    make_run(tmp_path / "old", "leyla", 1, 0.5)
+    make_run(tmp_path / "new", "leyla", 1, 0.5, epochs=2)
+    monkeypatch.chdir(tmp_path / "new")
+    assert [len(runs) for runs in group_runs(["../old/leyla", "leyla"]).values()] == [1, 1]
+
+
+def test_a_setting_that_only_the_second_run_has_is_named(tmp_path):
+    make_run(tmp_path, "o-seed-1", 1, 0.5)
+    make_run(tmp_path, "o-seed-2", 2, 0.5, clip=0.3)
+    notes = compare_runs([f"{tmp_path}/o-*"], checkpoints=1).notes
+    assert any("ppo.clip" in note for note in notes)

@@ -266,3 +266,16 @@ def test_the_measurements_that_are_kept_bear_the_documentation_out() -> None:
                 assert re.search(rf" {entry['elo']['value']:.0f}( |$)", quoted), named
     stems = {entry["entry"] for entry in entries}
     assert {(*cells[:3],) for cells in shown if len(cells) > 2 and cells[1] in stems} <= made
+
+
+def test_the_first_end_of_a_run_counts_in_joined_files(tmp_path):
+    of, why = key(), "it took 2.20 core minutes"
+    results_of([row(of, 9, steps=25, point=0)], [(of, why)], tmp_path / "a")
+    results_of([row(of, 9, steps=25, point=0), row(of, 1)], [(of, "")], tmp_path / "b")
+    refused, whole = ((tmp_path / name).read_text() for name in "ab")
+    for text, end, count in ((refused + whole, why, 0), (whole + refused, "", 1)):
+        (tmp_path / "joined").write_text(text)
+        results = Results.read(tmp_path / "joined")
+        assert results.end(of) == end
+        summary = BenchmarkSummary(results)
+        assert sum(len(summary.standings(contest)) for contest in summary.contests()) == count

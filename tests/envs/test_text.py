@@ -394,3 +394,9 @@ def test_an_error_names_the_split_that_has_no_round() -> None:
     assert not text.Round(1, tiny, split="all").is_over
     with raises(InvalidArgument, "evaluation"):
         text.Round(1, tiny)
+
+
+def test_a_hole_of_your_territory_in_the_other_row_may_be_sown() -> None:
+    position = Position("gabata_i", [4] * 12, territory=[0] * 6 + [0, 0, 1, 1, 1, 1], round=2)
+    task = text.move_task(position, {a: int(a == 6) for a in position.legal_actions})
+    assert task.score(f"Answer: {task.solution}").reward == 0.0

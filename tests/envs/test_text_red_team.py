@@ -43,6 +43,7 @@ def _all_holes(task: Task, joined: str) -> str:
 ALWAYS_INVALID: dict[str, Callable[[Task], str]] = {
     "refuse to answer": lambda _: "I would rather not choose.",
     "empty reply": lambda _: "",
+    "hidden reasoning longer than what is read": lambda _: "<think>" + "Answer: 1\n" * 12_000,
     "echo the prompt": lambda task: task.prompt,
     "echo the prompt twice": lambda task: task.prompt * 2,
     "hedge with or": lambda task: _all_holes(task, " or "),

@@ -1,5 +1,6 @@
 """Openings for evaluation are held out from those for training."""
 
+import itertools
 import json
 from typing import Any, cast
 
@@ -205,6 +206,11 @@ def test_opening_k_of_a_set_does_not_depend_on_how_many_are_drawn(name):
     assert (openings(name, 10, 4, seed=9, opening_set="evaluation") == many[:10]).all()
     assert (openings(name, 150, 4, seed=9, start=350, opening_set="evaluation") == many[350:]).all()
     assert (openings(name, 10, 4, seed=8, opening_set="evaluation") != many[:10]).any()
+
+
+def test_no_openings_are_drawn_if_none_are_asked_for():
+    for start, which in itertools.product((0, 3), ("all", "evaluation", "balanced")):
+        assert openings("leyla", 0, 4, seed=9, start=start, opening_set=which).shape[0] == 0
 
 
 def test_many_openings_are_drawn():

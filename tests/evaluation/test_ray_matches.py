@@ -80,6 +80,7 @@ def test_scripted_agents_travel_as_specs_and_own_agents_whole() -> None:
     sent = _portable(entrant("minimax:3", LAYLI), LAYLI)
     assert isinstance(sent, _PortableAgent)
     assert sent.contents == ()
-    own = agents.from_function(lambda position: position.legal_actions[0], LAYLI, name="first")
-    assert isinstance(_portable(entrant(own, LAYLI), LAYLI), bytes)
+    for name in ("mine.zip", "mine.safetensors", "first"):
+        own = agents.from_function(lambda position: position.legal_actions[0], LAYLI, name=name)
+        assert isinstance(_portable(entrant(own, LAYLI), LAYLI), bytes)
     assert play_matches(own, "random", LAYLI, games=2, seed=1).games == 2

@@ -726,3 +726,13 @@ def test_own_games_are_as_many_against_another_agent(
     for opponent in (None, "random"):
         own_games_regret(greedy, opponent, games=6, max_positions=1, time_limit=0.01, memory_mb=16)
     assert played == [6, 6]
+
+
+@pytest.mark.parametrize("name", ["$5_{ and $6", "_first"])
+def test_a_name_is_drawn_as_it_is(name, tmp_path):
+    agent = agents.from_function(lambda position: position.legal_actions[0], "leyla", name=name)
+    found = evaluate(agent, "leyla", games=2, max_anchors=1)
+    write_report(found, tmp_path / "report.png")
+    legend = plot_regret(found.regrets).axes[0].get_legend()
+    assert legend is not None
+    assert len(legend.get_texts()) == 1

@@ -61,6 +61,7 @@ def test_lists_tuples_and_arrays_set_up_alike():
     [
         ({"seeds": [4] * 11}, ["seeds", 12]),
         ({"seeds": [[4] * 12]}, ["seeds", 12]),
+        ({"seeds": [[4], 4, 4]}, ["seeds", 12]),
         ({"seeds": [4.0] * 12}, ["seeds", 12]),
         ({"seeds": [4] * 11 + [-1]}, ["seeds[11]", -1]),
         ({"seeds": [49] + [0] * 11}, ["seeds[0]", 49]),

@@ -28,6 +28,7 @@ from mancala_env.games.records import (
     read_games,
     values_comment,
     write_games,
+    writer,
 )
 from mancala_env.games.records import reader as records_reader
 
@@ -164,6 +165,15 @@ def test_a_file_is_replaced_by_its_own_games(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["games.txt"]
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_the_games_of_a_file_are_appended_to_it_once(tmp_path, newline, mark):
+    file, games = tmp_path / "games.txt", [GameRecord("leyla", south="one"), GameRecord("leyla", south="two")]
+    file.write_text(mark + games_text(games), encoding="utf-8", newline=newline)
+    assert write_games(file, itertools.islice(read_games(file), 9), append=True) == 2
+    assert list(read_games(file)) == games * 2
+
+
 def test_a_file_that_cannot_be_replaced_whole_is_left_as_it_is(tmp_path):
     file, wrong = tmp_path / "games.txt", GameRecord("leyla", [(0, 3), (0, 3)])
     write_games(file, [GameRecord("leyla", [(0, 0)])])
@@ -186,6 +196,34 @@ def test_games_go_to_where_a_link_points(tmp_path):
     write_games(link, [GameRecord("gabata_i")])
     assert link.is_symlink()
     assert list(read_games(file)) == [GameRecord("gabata_i")]
+
+
+@pytest.mark.parametrize("first_read", [16, 1 << 16])
+def test_nothing_is_appended_to_an_open_comment(tmp_path, monkeypatch, first_read):
+    monkeypatch.setattr(writer, "_TAIL", first_read)
+    file, game = tmp_path / "games.txt", GameRecord("leyla", [(0, 3)])
+    closed = game.to_text().rstrip("\n") + " {as in\n[Ruleset 3, ...}\n"
+    write_games(file, parse_games(closed * 2))
+    write_games(file, [game], append=True)
+    assert len(list(read_games(file))) == 3
+    whole = closed + "\n" + closed.replace("}\n", "\n")
+    file.write_text(whole, encoding="utf-8")
+    with raises(InvalidRecord, "games.txt", "game 2", "comment"):
+        write_games(file, [game], append=True)
+    assert file.read_text(encoding="utf-8") == whole
+
+
+@pytest.mark.parametrize(("before", "is_appended"), [("\n  \n", True), (" ", False), ("\n\t", False)])
+def test_games_are_appended_only_to_what_can_be_read(tmp_path, before, is_appended):
+    file, game = tmp_path / "games.txt", GameRecord("leyla")
+    file.write_text(before + game.to_text(), encoding="utf-8")
+    if is_appended:
+        write_games(file, [game], append=True)
+        assert list(read_games(file)) == [game, game]
+    else:
+        for call in (lambda: write_games(file, [game], append=True), lambda: list(read_games(file))):
+            with raises(InvalidRecord, "games.txt"):
+                call()
 
 
 def test_half_a_game_at_the_end_is_told_before_games_are_appended(tmp_path):

@@ -265,6 +265,9 @@ def test_stills(tmp_path):
         ("board.png", {"width": 10**6}, "width"),
         ("board.png", {"theme": "auto"}, "theme"),
         ("turn.gif", {"action": 1, "seed_seconds": 0}, "seed_seconds"),
+        ("turn.gif", {"action": 1, "seed_seconds": float("inf")}, "seed_seconds"),
+        ("turn.gif", {"action": 1, "seed_seconds": "fast"}, "seed_seconds"),
+        ("turn.svg", {"action": 1, "seed_seconds": 2.0}, ["seed_seconds", ".svg"]),
         ("turn.gif", {"action": 99}, []),
         ("turn.gif", {"action": 1, "values": {0: 1}}, "values"),
     ],
@@ -300,3 +303,12 @@ def test_every_ruleset_is_drawn():
         assert [seeds_seen(pixels, position, hole) for hole in range(position.ruleset.num_holes)] == (
             np.minimum(position.seeds, MAX_SEEDS_DRAWN).tolist()
         )
+
+
+def test_a_game_that_cannot_be_drawn_leaves_the_old_picture(tmp_path):
+    path = tmp_path / "game.gif"
+    path.write_bytes(b"old")
+    with raises(records.InvalidRecord, "turn 2"):
+        pictures.save(path, records.GameRecord("leyla", [(0, 1), (1, 99)]), width=80)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]

@@ -31,6 +31,8 @@ VALID = {
 }
 
 INVALID = [
+    # 5 and 7 holes.
+    "leyla 4,4,4,4,4/4,4,4,4,4,4,4 0-0 S",
     "",
     " \n",
     "\ufeff",

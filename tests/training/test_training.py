@@ -742,8 +742,10 @@ def test_the_report_of_a_run_of_days_stays_a_page(tmp_path: Path) -> None:
         if update % 99 == 0:
             figures["evaluation/random"] = 0.8
         lines.append(json.dumps(figures))
-    (folder.path / "metrics.jsonl").write_text("\n".join(lines) + "\n")
+    damaged = ['{"train/value_loss": 1}', '{"environment_steps": null}', '{"environment_steps": "many"}', "{"]
+    (folder.path / "metrics.jsonl").write_text("\n".join(lines + damaged) + "\n")
     read = run_plots.read_metrics(folder.path / "metrics.jsonl")
+    assert run_plots.read_metrics(folder.path / "metrics.jsonl", most=None)[-1] == json.loads(lines[-1])
     assert sum("evaluation/random" in line for line in read) == 203
     assert [line["environment_steps"] for line in read if "evaluation/random" not in line][-1] > 19_900 * 2048
     page = run_report.write_page("Of days", config, folder, [], run_report.Past([], None), None).html()

@@ -1,10 +1,13 @@
 """Game records from text and from files; each game is checked by playing it."""
 
+import math
+import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from mancala_env.engine.state import PLAYERS
 from mancala_env.errors import InvalidArgument, InvalidRuleset, MancalaError, in_short, printable
@@ -43,7 +46,8 @@ _ESCAPED = re.compile(r"\\(.)")
 def read_games(path: str | Path) -> Iterator[GameRecord]:
     """Read the games of a file one by one, and check each by playing it.
 
-    Only one game is in memory at a time, so the file may be large.
+    Only one game is in memory at a time, so the file may be large. Games that are appended meanwhile are not
+    read.
 
     Args:
         path: Path of a text file in UTF-8.
@@ -56,10 +60,9 @@ def read_games(path: str | Path) -> Iterator[GameRecord]:
     """
     check_file(path)
     # Any kind of newline is accepted, and the byte order mark that some editors write.
-    with Path(path).open(encoding="utf-8-sig") as file:
-        lines = iter(lambda: file.readline(MAX_LINE + 1), "")
+    with Path(path).open(encoding="utf-8", newline="") as file:
         try:
-            yield from _games((line.removesuffix("\n") for line in lines), str(path))
+            yield from _games(_lines(file), str(path))
         except UnicodeDecodeError:
             raise InvalidRecord(f"{printable(str(path))} is not a text in UTF-8") from None
 
@@ -78,6 +81,17 @@ def parse_games(text: str, name: str = "") -> list[GameRecord]:
     if not isinstance(text, str):
         raise InvalidArgument(f"text must be a str, not {type(text).__name__}; read_games reads a file")
     return list(_games(iter(re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))), name))
+
+
+def _lines(file: TextIO) -> Iterator[str]:
+    """Yield the lines of a file without their ends; of a regular file those that it has now."""
+    status = os.fstat(file.fileno())
+    rest = status.st_size if stat.S_ISREG(status.st_mode) else math.inf
+    mark = "\ufeff"
+    while rest > 0 and (line := file.readline(MAX_LINE + 1)):
+        rest -= len(line.encode())
+        yield line.removeprefix(mark).rstrip("\r\n")
+        mark = ""
 
 
 def check_file(path: str | Path) -> None:

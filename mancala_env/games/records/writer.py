@@ -1,6 +1,7 @@
 """Game records as text, and written into files."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -10,13 +11,15 @@ from mancala_env._util.checks import truth
 from mancala_env._util.files import written_whole
 from mancala_env.errors import InvalidArgument, printable
 from mancala_env.games.records.model import GameRecord
-from mancala_env.games.records.reader import check_file, read_games, ruleset_named
+from mancala_env.games.records.reader import check_file, parse_games, read_games, ruleset_named
 from mancala_env.games.records.replay import InvalidRecord, Replay
 from mancala_env.rulesets import Ruleset
 
 # Bytes of a file in which its first header is searched, after empty lines.
 _HEAD = 1 << 12
+_FIRST_HEADER = re.compile(rb"(?:[ \t]*[\r\n])*\[Ruleset")
 _TURNS_PER_LINE = 10
+_TAIL = 1 << 16  # bytes of a file in which the last game is searched first
 
 
 def record_text(record: GameRecord) -> str:
@@ -103,7 +106,7 @@ def write_games(path: str | Path, games: Iterable[GameRecord], *, append: bool =
     Raises:
         InvalidRecord: A turn does not fit the rules; the message names game and turn. A file to replace is
             unchanged. A file to append to has the games before the invalid game. Also raised if `append` is
-            set and the file is not a file of game records or ends within a game.
+            set and the file is not a file of game records or its last game cannot be read.
         InvalidArgument: `append` is not a bool, the path is a folder, or an item is not a GameRecord.
         OSError: The file cannot be written. It never contains an incomplete game.
     """
@@ -125,22 +128,42 @@ def check_appendable(path: str | Path) -> None:
     """Check that games can be appended to a file; an empty file is created if it does not exist.
 
     Raises:
-        InvalidRecord: The file is not a file of game records, or ends within a game. It is unchanged.
+        InvalidRecord: The file is not a file of game records, or its last game cannot be read. It is
+            unchanged.
         InvalidArgument: The path is a folder, or empty, as from a shell variable that is not set.
         OSError: The file cannot be written.
     """
     check_file(path)
     with Path(path).open("a+b") as file:
         file.seek(0)
-        begins = file.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
-        has_open_end = _last_byte(file) not in (b"", b"\n")
-    if begins and not begins.startswith(b"[Ruleset"):
-        raise InvalidRecord(
-            f"{printable(str(path))} is not a file of games, which begins with [Ruleset; choose another file"
-        )
-    if has_open_end:  # left by an editor, or by a killed program: then the last game does not parse
+        begins = file.read(_HEAD).removeprefix(b"\xef\xbb\xbf")
+        if begins.strip() and not _FIRST_HEADER.match(begins):
+            raise InvalidRecord(
+                f"{printable(str(path))} is not a file of games, which begins with [Ruleset; choose another "
+                "file"
+            )
+        last_game = _last_game(file)
+    # An editor or a killed program may leave an incomplete turn, or a comment that is not closed.
+    try:
+        parse_games(last_game.decode())
+    except (
+        InvalidRecord,
+        UnicodeDecodeError,
+    ):  # or a comment has a line that begins like a game
         for _ in read_games(path):
             pass
+
+
+def _last_game(file: IO[bytes]) -> bytes:
+    """Return the end of a file from its last line that begins like a game."""
+    end, size = file.seek(0, os.SEEK_END), _TAIL
+    while True:
+        file.seek(max(0, end - size))
+        tail = file.read()
+        at = tail.rfind(b"\n[Ruleset ") + 1
+        if at or size >= end:
+            return tail[at:]
+        size *= 4
 
 
 def _last_byte(file: IO[bytes]) -> bytes:
