@@ -138,18 +138,16 @@ def check_appendable(path: str | Path) -> None:
         file.seek(0)
         begins = file.read(_HEAD).removeprefix(b"\xef\xbb\xbf")
         if begins.strip() and not _FIRST_HEADER.match(begins):
+            name = printable(str(path))
             raise InvalidRecord(
-                f"{printable(str(path))} is not a file of games, which begins with [Ruleset; choose another "
-                "file"
+                f"{name} is not a file of games, which begins with [Ruleset; choose another file"
             )
         last_game = _last_game(file)
     # An editor or a killed program may leave an incomplete turn, or a comment that is not closed.
     try:
         parse_games(last_game.decode())
-    except (
-        InvalidRecord,
-        UnicodeDecodeError,
-    ):  # or a comment has a line that begins like a game
+    except (InvalidRecord, UnicodeDecodeError):
+        # Either the file is invalid, or a comment has a line that begins like a game.
         for _ in read_games(path):
             pass
 
