@@ -371,5 +371,7 @@ def test_a_board_without_its_captured_seeds_has_values_of_its_own(board):
     """No value of a network is larger than all seeds, which are fewer without the captured ones."""
     bare, whole = (Position.from_text(f"layli_goobalay {board.format(s)}") for s in ("0-0", "20-20"))
     agent, fresh = (agents.make("value+minimax:4", "layli_goobalay", num_threads=1) for _ in range(2))
+    assert isinstance(agent, MinimaxAgent)
+    assert isinstance(fresh, MinimaxAgent)
     agent.action_values(whole.games)
     assert (agent.action_values(bare.games) == fresh.action_values(bare.games)).all()
