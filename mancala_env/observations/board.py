@@ -110,7 +110,7 @@ def write_board(rules, game, player, out, b):
         out[b, at + 1] = game.debt_north if is_south else game.debt_south
         at += 2
     out[b, at] = game.stall
-    out[b, at + 1] = game.round
+    out[b, at + 1] = min(game.round, MAX_ROUNDS)
     out[b, at + 2] = game.starter == player
     out[b, at + 3] = game.player == player
     out[b, at + 4] = is_south

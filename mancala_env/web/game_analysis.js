@@ -86,7 +86,8 @@ export class GameAnalysis {
   }
 
   /** Grade a game: look its first positions up in the opening book, then solve the others, the last one first, because late
-   * positions are quick to solve. Calls `onFound` whenever more is known. Resolves to whether all turns were tried. */
+   * positions are quick to solve. Calls `onFound` whenever more is known. Resolves to whether it has ended: with all turns tried,
+   * or with an error, which is shown; false if it was cancelled. */
   async grade(line, onFound) {
     this.#grading?.abort();
     const grading = new AbortController(), { signal } = grading;
@@ -102,8 +103,9 @@ export class GameAnalysis {
       }
       return true;
     } catch (error) {
-      if (!isAbort(error)) this.app.warn(error.message);
-      return false;
+      if (isAbort(error)) return false;
+      this.app.warn(error.message);
+      return true;
     }
   }
 

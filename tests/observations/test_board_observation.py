@@ -10,8 +10,9 @@ from hypothesis import given
 from strategies import reached
 
 from mancala_env import InvalidRuleset, Position, rulesets
+from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.errors import InvalidArgument
-from mancala_env.observations import bounds, games_from, num_features, observe, parts
+from mancala_env.observations import Observer, bounds, games_from, num_features, observe, parts
 
 
 def seen(game, player=None):
@@ -109,6 +110,13 @@ def test_the_same_position_looks_the_same_from_both_seats():
 )  # fmt: skip
 def test_the_end_of_a_round_is_seen(game, end):
     assert seen(game)["end"] == [end]
+
+
+@pytest.mark.parametrize("kind", ["board", "replies"])
+def test_a_late_round_is_seen_as_the_last_one(kind):
+    game = Position("leyla", [1] * 12, round=40_000)
+    observer = Observer(game.ruleset, kind)
+    assert observer.observe(game.games)[..., parts(game.ruleset)["round"].start].max() == MAX_ROUNDS
 
 
 def test_many_games_are_seen_at_once_each_by_a_player():

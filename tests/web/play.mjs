@@ -1420,6 +1420,19 @@ test("a game is graded to its end, though Study is left for a while or seeds sti
   assert.equal(other.report.note.textContent, t("report.meaning"));
 });
 
+test("a report says that grading has ended after a search has failed", async () => {
+  const line = new GameLine(engine.fromText(LATE));
+  for (const action of [5, 2]) line.play(action);
+  const play = opened({ line });
+  await soon();
+  asked.findLast(({ task }) => task === "book").reject(new Error("no book"));
+  await soon();
+  asked.findLast(({ task }) => task === "values").reject(new Error("no memory"));
+  await soon();
+  const said = `${t("report.open", { graded: 0, turns: 2 })} ${t("report.meaning")}`;
+  assert.deepEqual([app.warned, play.advice.report.note.textContent], [["no memory"], said]);
+});
+
 test("the explorer hides the values of a retried mistake when it is opened", async () => {
   const line = new GameLine(engine.fromText(LATE));
   line.play(5);
