@@ -227,7 +227,7 @@ class BenchmarkSummary(Tabular):
         for row in self._final.values():
             if _belongs(row, contest):
                 found.setdefault(row.key.entry, {}).setdefault(row.key.ruleset, {})[row.key.seed] = row
-        rulesets = {name for strata in found.values() for name in strata}
+        rulesets = self._together().get(contest, {contest.ruleset})
         strata_of = {
             entry: [[*strata[name].values()] for name in sorted(rulesets)]
             for entry, strata in found.items()
@@ -240,7 +240,7 @@ class BenchmarkSummary(Tabular):
         estimates = {entry: estimate_iqm(strata) for entry, strata in regrets.items()}
         order = sorted(estimates, key=lambda entry: estimates[entry].value)
         standings = []
-        for entry, following in zip(order, [*order[1:], None], strict=True):
+        for entry, following in zip(order, [*order, None][1:], strict=True):
             strata, better = strata_of[entry], None
             if following is not None:
                 first, second = ([-part for part in regrets[one]] for one in (entry, following))

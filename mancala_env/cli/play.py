@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from io import TextIOWrapper
 from types import FrameType
 from typing import Any
 
@@ -70,6 +71,8 @@ def run(options: Any) -> int:
 def _play(game: InteractiveGame, options: Any) -> int:
     can_move_cursor = os.environ.get("TERM", "") not in ("dumb", "")
     if options.plain or not (sys.stdin.isatty() and sys.stdout.isatty() and can_move_cursor):
+        if isinstance(sys.stdin, TextIOWrapper):
+            sys.stdin.reconfigure(errors="backslashreplace")  # bytes that are not UTF-8 are no command
         PlainPlay(game, iter(sys.stdin.readline, ""), sys.stdout, options.values_seconds).run()
         return 0
     with needing("the board in the terminal (not --plain)", "play"):

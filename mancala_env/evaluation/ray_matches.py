@@ -70,10 +70,15 @@ def started_ray(address: str, **settings: Any) -> Iterator[None]:
 def _knock(address: str) -> None:
     """Raise OSError if nothing listens at an address; Ray would try for two minutes and end the process."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if not (host and colon and port.isascii() and port.isdecimal()):
+    if not (
+        host and colon and port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) < 1 << 16
+    ):
         raise NoCluster(f"a Ray address must be local, auto, HOST:6379 or ray://HOST:10001, not {address!r}")
-    with socket.create_connection((host, int(port)), timeout=10):
-        pass
+    try:
+        with socket.create_connection((host, int(port)), timeout=10):
+            pass
+    except UnicodeError as error:  # a part of the host's name is empty or too long
+        raise NoCluster(f"cannot join a Ray cluster at address {address!r}: {error}") from error
 
 
 class RayChunks:

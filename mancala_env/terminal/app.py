@@ -347,7 +347,8 @@ class PlayApp(App[None]):
         else:
             self.analyst.ask(None)
             self._say("")
-        self._show()
+        if self.stage != "move":  # seeds that move stay where they are
+            self._show()
 
     def action_hint(self) -> None:
         """Ask for a hint."""
@@ -363,7 +364,7 @@ class PlayApp(App[None]):
     def _take_hint(self, hint: tuple[int, str]) -> None:
         self._hint, why = hint
         self._say(f"Hint: {turn_text(self.game.position.player, self._hint)}. {why}")
-        if self._analysis is None:
+        if self._analysis is None or not self._analysis.is_done:  # the hint has ended the analysis
             self._ask_values()
         self._show()
 

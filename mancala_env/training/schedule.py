@@ -66,9 +66,11 @@ class CheckpointTimes:
             is_due = environment_steps // self._steps > self._last // self._steps
             self._last = environment_steps if is_due else self._last
             return is_due
-        if self._clock.seconds < self._next:
+        late = self._clock.seconds - self._next
+        if late < 0:
             return False
-        self._next += self._seconds
+        # Times that have passed meanwhile, as in a distillation, are not made up for.
+        self._next += self._seconds * (1 + late // self._seconds) if self._seconds else 0
         return True
 
 

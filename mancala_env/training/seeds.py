@@ -4,6 +4,7 @@ The runs follow each other. Each has a folder of its own, such as runs/leyla-see
 after an interruption, and trains only the seeds that are missing.
 """
 
+import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -104,13 +105,25 @@ def print_means(configs: Sequence[TrainConfig], console: Console) -> None:
 
 
 def is_finished(config: TrainConfig) -> bool:
-    """Return whether the run of a configuration has reached its end and was evaluated."""
+    """Return whether the run of a configuration has reached its end and was evaluated with its settings."""
     final = config.place / FINAL
     if not (final.is_file() and (config.place / EVALUATION).is_file()):
         return False
     with suppress(InvalidCheckpoint):
         steps, seconds = read_identity(final).environment_steps, read_learned(final).progress.seconds
-        return Clock(config, seconds).part_done(steps) >= 1 and bool(read_run(config.place).final())
+        is_over = Clock(config, seconds).part_done(steps) >= 1
+        return is_over and bool(read_run(config.place).final()) and _is_evaluated(config)
+    return False
+
+
+def _is_evaluated(config: TrainConfig) -> bool:
+    """Return whether the evaluation of a run has the opponents, games and openings of its configuration."""
+    wanted = config.evaluation
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        found = json.loads((config.place / EVALUATION).read_text())
+        games = [(match["second"], match["games"]) for match in found["matches"]]
+        is_same = games == [(opponent, wanted.games) for opponent in wanted.opponents]
+        return is_same and found["opening_turns"] == wanted.opening_turns
     return False
 
 

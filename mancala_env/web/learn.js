@@ -161,6 +161,7 @@ export class LearnView {
       const button = this.steps.children[this.#step].firstChild;
       button.className = "done";
       button.textContent = "✓";
+      button.setAttribute("aria-label", t("learn.step_done", { number: this.#step + 1 }));
     } else {
       this.told.textContent = t("learn.other", { turn: turnText(turn) });
     }

@@ -254,7 +254,9 @@ export class PuzzlesView {
       }
       this.proved.textContent = this.#lineText(this.end, turns);
     } catch (error) {
-      if (!isAbort(error) && !isOff()) this.app.warn(error.message);
+      if (isAbort(error) || isOff()) return;
+      this.proved.textContent = "";
+      this.app.warn(error.message);
     }
   }
 
@@ -281,7 +283,10 @@ export class PuzzlesView {
       this.proved.textContent = checkText(start, found, this.#values);
       this.app.say(this.proved.textContent);
     } catch (error) {
-      if (!isAbort(error) && show === this.#shows) this.app.warn(error.message);
+      if (isAbort(error) || show !== this.#shows) return;
+      this.#isChecking = false;
+      this.proved.textContent = "";
+      this.app.warn(error.message);
     }
   }
 

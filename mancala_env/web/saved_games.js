@@ -57,7 +57,7 @@ export class SavedGames {
    * @param {boolean} isChanged  Whether the game differs from the saved one.
    */
   save({ record, players, hasTurns }, isChanged) {
-    if (isChanged && !this.#isOfTab) this.use();
+    if (isChanged ? !this.#isOfTab : hasTurns && this.#isOlder(record)) this.use();
     const id = this.#id, game = { record, players, id, isOfTab: this.#isOfTab, when: Date.now() };
     let isKept = kept.write("game", game, true);
     if (hasTurns) {
@@ -67,6 +67,12 @@ export class SavedGames {
     }
     if (!isKept && !this.#isTold) this.app.tell(t("play.not_kept"));
     this.#isTold = !isKept;
+  }
+
+  /** Whether the list has another state of the game: another tab has gone on with it since this one saved it. */
+  #isOlder(record) {
+    const saved = kept.read(GAMES + this.#id, null);
+    return typeof saved?.record === "string" && withoutDate(saved.record) !== withoutDate(record);
   }
 
   /** The saved games as options, [name, words] each, newest first. */
@@ -102,5 +108,8 @@ function keptGames() {
   const games = kept.names(GAMES).map((name) => [name, kept.read(name, null)]).filter(([, game]) => typeof game?.record === "string");
   return games.sort(([, one], [, other]) => other.when - one.when);
 }
+
+/** A record without the day on which it was written. */
+const withoutDate = (record) => record.replace(/^\[Date ".*"\]\n/m, "");
 
 const newId = () => `${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 10)}`;

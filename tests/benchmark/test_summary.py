@@ -57,6 +57,28 @@ def test_entries_stand_by_the_interquartile_mean_of_their_regret():
     assert outcome.notes == []
 
 
+def test_contests_without_ended_runs_have_empty_tables(tmp_path):
+    going = row(key(ruleset="leyla"), 9, steps=50, point=0)
+    outcome = BenchmarkSummary(results_of([going]))
+    (contest,) = outcome.contests()
+    assert outcome.standings(contest) == []
+    assert outcome.as_dict()["contests"][0]["entries"] == []
+    assert write_report(outcome, tmp_path / "report.html").is_file()
+
+
+def test_a_table_of_all_rulesets_needs_ended_runs_on_each():
+    ended, going, other = (
+        row(key(), 2),
+        row(key(ruleset="leyla"), 9, steps=50, point=0),
+        row(key("ppo", "leyla"), 1),
+    )
+    for rows, ends in (([ended, going], [ended]), ([ended, other], [ended, other])):
+        outcome = BenchmarkSummary(results_of(rows, [(each.key, "") for each in ends]))
+        together = outcome.contests()[0]
+        assert together.ruleset == ALL
+        assert outcome.standings(together) == []
+
+
 def test_a_run_counts_with_its_last_measurement_once_it_is_over():
     done, going = key(seed=1), key(seed=2)
     rows = [row(done, 4, steps=50, point=0), row(done, 2), row(going, 9, steps=50, point=0)]

@@ -12,7 +12,14 @@ from mancala_env.evaluation.round_robin import entrant
 
 pytest.importorskip("ray")
 
-from mancala_env.evaluation.ray_matches import InvalidMatch, _made, _portable, _PortableAgent
+from mancala_env.evaluation.ray_matches import (
+    InvalidMatch,
+    NoCluster,
+    _made,
+    _portable,
+    _PortableAgent,
+    started_ray,
+)
 
 OWN = "from mancala_env import agents\n\n\ndef make(ruleset):\n    return agents.from_function({}, ruleset)\n"
 
@@ -84,3 +91,11 @@ def test_scripted_agents_travel_as_specs_and_own_agents_whole() -> None:
         own = agents.from_function(lambda position: position.legal_actions[0], LAYLI, name=name)
         assert isinstance(_portable(entrant(own, LAYLI), LAYLI), bytes)
     assert play_matches(own, "random", LAYLI, games=2, seed=1).games == 2
+
+
+@pytest.mark.parametrize(
+    "address", ["ray://a..b:10001", f"{'h' * 70}:6379", "127.0.0.1:99999", f"127.0.0.1:{'9' * 5000}"]
+)
+def test_an_impossible_address_is_no_cluster(address: str) -> None:
+    with raises(NoCluster, address), started_ray(address):
+        pass

@@ -655,3 +655,9 @@ def test_the_published_proofs_of_fair_openings_have_their_values(file: Path) -> 
     assert Proof(after, proof.claims).to_bytes() == proof.to_bytes()
     lead = after.stores[after.player] - after.stores[1 - after.player]
     assert proof.bounds == (opening.margin - lead, opening.margin - lead)
+
+
+@pytest.mark.parametrize("out", ["", "/"])
+def test_proofs_of_turns_need_the_name_of_a_file(out: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prove", "leyla", "--actions", "--out", out]) == 2
+    assert "--out" in capsys.readouterr().err

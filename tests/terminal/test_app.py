@@ -538,3 +538,25 @@ async def test_a_fault_of_an_agent_is_not_lost(monkeypatch):
     with pytest.raises(ZeroDivisionError):
         async with app.run_test(size=(80, 24)) as pilot:
             await until(pilot, lambda: not app.is_running)
+
+
+@pytest.mark.asyncio
+async def test_a_hint_does_not_end_the_values():
+    app = PlayApp(InteractiveGame("layli_goobalay_long"), 0, 3)
+    app.analyst.hint_seconds = 0.1
+    async with app.run_test(size=(120, 30)) as pilot:
+        await pilot.press("v")
+        await until(pilot, lambda: said(app).startswith("Solving"))
+        await pilot.press("h")
+        await until(pilot, lambda: app._hint is not None)
+        await until(pilot, lambda: said(app).startswith("Not solved in"))
+
+
+@pytest.mark.asyncio
+async def test_values_in_the_middle_of_a_turn_leave_the_seeds_where_they_are():
+    app = PlayApp(InteractiveGame("gabata_i"), 0.1)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("space", "3", *["full_stop"] * 9)
+        before = app.query_one("#board").view, status(app)
+        await pilot.press("v")
+        assert (app.query_one("#board").view, status(app)) == before

@@ -212,3 +212,12 @@ def test_the_board_in_a_terminal_is_played_quit_and_recorded(tmp_path):
     assert status == 0
     (record,) = records.read_games(file)
     assert [str(turn) for turn in record.turns] == ["S3"]
+
+
+def test_input_that_is_not_utf_8_is_no_command():
+    command = [sys.executable, "-m", "mancala_env", "play", "--plain", "--south", "human", "--north", "human"]
+    strict = os.environ | {"PYTHONIOENCODING": "utf-8:strict"}
+    done = subprocess.run(command, input=b"\xff\n3\n", capture_output=True, env=strict, check=False)
+    assert done.returncode == 0
+    assert b"neither a hole nor a command" in done.stdout
+    assert b"1. S3." in done.stdout

@@ -24,12 +24,12 @@ from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.rulesets import lookup
 from mancala_env.training import run as command
 from mancala_env.training import run_plots
-from mancala_env.training.config import CONFIGS, PPOConfig, read_config
+from mancala_env.training.config import CONFIGS, PPOConfig, TrainConfig, read_config
 from mancala_env.training.hooks import TrainingRun
 from mancala_env.training.rollout import SelfPlayEnv
 from mancala_env.training.run import train_or_resume
 from mancala_env.training.run_folder import RunFolder, RunFolderError
-from mancala_env.training.schedule import LearningRate
+from mancala_env.training.schedule import CheckpointTimes, Clock, LearningRate
 from mancala_env.training.selfplay_metrics import figures
 from mancala_env.training.training_state import read_learned
 
@@ -244,6 +244,16 @@ def test_a_run_resumed_half_way_keeps_to_the_same_line() -> None:
     assert finished.at(1.0) == 0.002
     longer = LearningRate.resumed(ppo, ppo, 0.002, 1 / 6)
     assert [longer.at(done) for done in (1 / 6, 0.5, 1.0)] == pytest.approx([0.002] * 3)
+
+
+def test_checkpoints_that_a_long_wait_missed_are_not_made_up_for() -> None:
+    now = [0.0]
+    config = TrainConfig(minutes=10.0, checkpoint_minutes=1.0)
+    times, due = CheckpointTimes(config, Clock(config, 0.0, lambda: now[0]), 0), []
+    for second in range(450, 610):  # distillation took 7.5 minutes
+        now[0] = float(second)
+        due += [second] * times.is_due(second)
+    assert due == [450, 480, 540, 600]
 
 
 # One process per folder

@@ -14,8 +14,8 @@ from rich.console import Console
 from mancala_env import cli
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training import run as command
-from mancala_env.training.config import CONFIGS, InvalidConfig, TrainConfig, read_config
-from mancala_env.training.run_folder import RunFolderError
+from mancala_env.training.config import CONFIGS, InvalidConfig, TrainConfig, read_config, read_file
+from mancala_env.training.run_folder import RunFolder, RunFolderError
 from mancala_env.training.run_results import Measured, mean_of, means_of, read_run, stem
 from mancala_env.training.seeds import check_same_settings, seeds_of, take_seeds
 
@@ -126,6 +126,15 @@ def test_runs_of_several_seeds_resume_and_end_with_a_table(tmp_path: Path, capsy
     assert (tmp_path / "tiny-seed-1" / "final.zip").read_bytes() == before[runs[0].checkpoint]
     assert read_run(tmp_path / "tiny-seed-2").final()
 
+    # Another evaluation is measured, not only named.
+    assert command.main([*words, "--seeds", "1", "--evaluation.opening_turns", "0"]) == 0
+    said = capsys.readouterr().out
+    assert "already finished" not in said
+    assert "after 0 random turns" in said
+    assert json.loads((tmp_path / "tiny-seed-1" / "evaluation.json").read_text())["opening_turns"] == 0
+    again = read_identity(tmp_path / "tiny-seed-1" / "final.zip")
+    assert again.environment_steps == runs[0].identity.environment_steps
+
     # The metrics of a run are a table, by its folder or by one of its checkpoints.
     capsys.readouterr()
     for path in (tmp_path / "tiny-seed-1", runs[0].checkpoint):
@@ -147,6 +156,15 @@ def test_runs_of_several_seeds_resume_and_end_with_a_table(tmp_path: Path, capsy
     assert list(frame["environment_steps"]) == [json.loads(line)["environment_steps"] for line in lines]
     assert list(frame.columns) == list(runs[0].columns)
     assert int(frame["train/value_loss"].count()) > 0
+
+
+@pytest.mark.slow
+def test_a_run_killed_before_its_first_checkpoint_takes_the_new_settings(tmp_path: Path) -> None:
+    words = ["--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--name", "k-seed-1"]
+    config, _ = read_config([*words, "--environment_steps", "2048", "--minutes", "10"])
+    RunFolder(config.place).set_up(config)
+    command.train_or_resume(replace(config, minutes=20.0), Console(quiet=True))
+    assert read_file(config.place / "config.yaml")["minutes"] == 20.0
 
 
 @pytest.mark.parametrize("ruleset", ["leyla", {"like": "leyla", "row_width": 5}])

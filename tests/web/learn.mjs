@@ -564,3 +564,11 @@ test("exact leads that stand alone are drawn in long games, too", () => {
   const { circles } = graphOf(Array.from({ length: 90 }, (_, n) => (n % 30 ? null : exact(6))), 0);
   assert.equal(circles.length, 3);
 });
+
+test("a step that was just done says so to screen readers", async () => {
+  const view = new LearnView(app);
+  view.enter({ at: "layli/1" });
+  await view.sow(view.step.actions[0]);
+  await soon();
+  assert.equal(view.steps.children[0].children[0].getAttribute("aria-label"), t("learn.step_done", { number: 1 }));
+});

@@ -1420,6 +1420,27 @@ test("a game is graded to its end, though Study is left for a while or seeds sti
   assert.equal(other.report.note.textContent, t("report.meaning"));
 });
 
+test("a tab that shows an older state of a game does not overwrite the newer one", async () => {
+  for (const isDuplicated of [true, false]) {
+    globalThis.localStorage = newStore();
+    globalThis.sessionStorage = newStore();
+    const view = opened();
+    view.begin(new GameLine(engine.newGame("leyla")), ["you", "you"]);
+    view.sow(0);
+    await soon();
+    const { id } = view.saved.current, first = sessionStorage, second = Object.assign(newStore(), isDuplicated ? { ...first } : {});
+    globalThis.sessionStorage = second;
+    const other = opened();
+    if (!isDuplicated) other.begin(other.line, ["you", "you"], other.saved.read(`games.${id}`));
+    globalThis.sessionStorage = first;
+    view.sow(view.line.game.legal[0]); // the first tab goes on
+    await soon();
+    globalThis.sessionStorage = second; // the second one is loaded again
+    assert.deepEqual(turns(opened()), ["S1"]);
+    assert.equal(readRecord(engine, JSON.parse(localStorage[`mancala.games.${id}`]).record).line.turns.length, 2);
+  }
+});
+
 test("a report says that grading has ended after a search has failed", async () => {
   const line = new GameLine(engine.fromText(LATE));
   for (const action of [5, 2]) line.play(action);

@@ -315,3 +315,17 @@ test("an answer stops the check, and its text goes", async () => {
   await check;
   assert.equal(view.proved.textContent, "");
 });
+
+test("a check or a line that fails does not seem to go on", async () => {
+  const view = await opened("gabata_i/1"), { postMessage } = Worker.prototype;
+  Worker.prototype.postMessage = function ({ id, cancel }) { if (!cancel) this.listener({ data: { id, error: "no engine" } }); };
+  try {
+    await view.check();
+    assert.deepEqual([view.proved.textContent, app.warned.at(-1)], ["", "no engine"]);
+    await view.sow(view.best);
+    await view.why();
+    assert.equal(view.proved.textContent, "");
+  } finally {
+    Worker.prototype.postMessage = postMessage;
+  }
+});
