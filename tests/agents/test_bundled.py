@@ -44,7 +44,7 @@ def test_every_network_has_the_card_of_its_content(kind) -> None:
         path = bundled_file(kind, name)
         card = path.with_suffix(".md").read_text(encoding="utf-8")
         assert hashlib.sha256(path.read_bytes()).hexdigest() in card, f"the card of {path.name} is of another"
-        assert re.search(r"`mancala (train|grow-value) " + name, card)
+        assert re.search(rf"`(mancala (train|grow-value) {name}|python [^`]*--rulesets {name}`)", card)
         where = openings_in_words(*openings_to_evaluate(None, name, None))
         assert f"Matches from {where}, each" in card
 

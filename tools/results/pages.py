@@ -9,6 +9,7 @@ import numpy as np
 
 from mancala_env import rulesets, solver
 from mancala_env._util.package_data import rulesets_with
+from mancala_env.agents import Spec
 from mancala_env.benchmark import Results
 from mancala_env.benchmark.summary import BenchmarkSummary
 from mancala_env.evaluation import Ladder, stored_ladder
@@ -282,11 +283,16 @@ def benchmark() -> dict[str, str]:
                 where = "" if n else f"{contest.limit}, `{contest.task}`, {one.seeds} seeds"
                 scores = _estimate(one.regret, 2), _estimate(one.elo, 0)
                 rows.append([where, f"`{one.entry}`", f"{one.core_minutes:.2f}", *scores])
-    elos = {row.key.entry: row.score.elo for row in summary.baselines if row.key.ruleset == _SHOWN}
-    regrets = {spec: one["mean"] for spec, one in stored_regrets()["rulesets"][_SHOWN].items()}
-    for n, spec in enumerate(sorted(elos, key=lambda spec: regrets[spec])):
-        where = "" if n else "no learning"
-        rows.append([where, f"`{spec}`", "", f"{regrets[spec]:.2f}", f"{elos[spec]:z.0f}"])
+    baselines = []
+    for row in (row for row in summary.baselines if row.key.ruleset == _SHOWN):
+        spec, elo = row.key.entry, row.score.elo
+        if row.key.identity == Spec.parse(spec).on(rulesets.lookup(_SHOWN)).identity:
+            baselines.append((stored_regrets()["rulesets"][_SHOWN][spec]["mean"], elo, f"`{spec}`"))
+        else:  # measured with a network that was bundled then
+            then = f"with the network of version {row.key.version}"
+            baselines.append((row.score.regret, elo, f"`{spec}`, {then}"))
+    for n, (regret, elo, name) in enumerate(sorted(baselines)):
+        rows.append(["" if n else "no learning", name, "", f"{regret:.2f}", f"{elo:z.0f}"])
     lines = [json.loads(line) for line in _LEARNING.read_text(encoding="utf-8").splitlines()]
     days = sorted(line["time"][:10] for line in lines if "time" in line)
     head = ("budget, task and seeds", "entry", "core minutes", "mean regret", "Elo")
