@@ -72,7 +72,7 @@ def _play(game: InteractiveGame, options: Any) -> int:
     can_move_cursor = os.environ.get("TERM", "") not in ("dumb", "")
     if options.plain or not (sys.stdin.isatty() and sys.stdout.isatty() and can_move_cursor):
         if isinstance(sys.stdin, TextIOWrapper):
-            sys.stdin.reconfigure(errors="backslashreplace")  # bytes that are not UTF-8 are no command
+            sys.stdin.reconfigure(errors="backslashreplace")  # shows bytes that are not UTF-8
         PlainPlay(game, iter(sys.stdin.readline, ""), sys.stdout, options.values_seconds).run()
         return 0
     with needing("the board in the terminal (not --plain)", "play"):

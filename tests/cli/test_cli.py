@@ -382,7 +382,7 @@ def test_show_says_as_json_what_a_value_network_is(capsys):
         found = json.loads(capsys.readouterr().out)
         found = found.get("network", found)
         assert found["ruleset"]["name"] == "leyla"
-        assert found["made"]["command"].endswith("equal_cost.py --learners descent --minutes 30 --seeds 5 --rulesets leyla")
+        assert found["made"]["command"].endswith("--learners descent --minutes 30 --seeds 5 --rulesets leyla")
 
 
 def test_show_takes_a_ruleset_for_agents_alone(checkpoint, tmp_path, capsys):

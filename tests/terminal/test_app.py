@@ -22,7 +22,7 @@ from mancala_env.games import records
 from mancala_env.terminal.app import Help, PlayApp
 from mancala_env.terminal.board_drawing import BoardLayout
 from mancala_env.terminal.game import InteractiveGame
-from mancala_env.terminal.widgets import HELP
+from mancala_env.terminal.widgets import HELP, Board
 
 LATE = "gabata_i 1,5,0,2,8n,0/0,3s,2,1,0,2 9-15 S"
 TERMINAL_PAGE = Path(__file__).parents[2] / "docs" / "guides" / "terminal.md"
@@ -557,6 +557,6 @@ async def test_values_in_the_middle_of_a_turn_leave_the_seeds_where_they_are():
     app = PlayApp(InteractiveGame("gabata_i"), 0.1)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("space", "3", *["full_stop"] * 9)
-        before = app.query_one("#board").view, status(app)
+        before = app.query_one(Board).view, status(app)
         await pilot.press("v")
-        assert (app.query_one("#board").view, status(app)) == before
+        assert (app.query_one(Board).view, status(app)) == before
