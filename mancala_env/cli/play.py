@@ -3,7 +3,8 @@
 import os
 import signal
 import sys
-from io import TextIOWrapper
+from contextlib import suppress
+from io import TextIOWrapper, UnsupportedOperation
 from types import FrameType
 from typing import Any
 
@@ -72,7 +73,8 @@ def _play(game: InteractiveGame, options: Any) -> int:
     can_move_cursor = os.environ.get("TERM", "") not in ("dumb", "")
     if options.plain or not (sys.stdin.isatty() and sys.stdout.isatty() and can_move_cursor):
         if isinstance(sys.stdin, TextIOWrapper):
-            sys.stdin.reconfigure(errors="backslashreplace")  # shows bytes that are not UTF-8
+            with suppress(UnsupportedOperation):  # it cannot change after the first read
+                sys.stdin.reconfigure(errors="backslashreplace")  # shows bytes that are not UTF-8
         PlainPlay(game, iter(sys.stdin.readline, ""), sys.stdout, options.values_seconds).run()
         return 0
     with needing("the board in the terminal (not --plain)", "play"):
