@@ -210,9 +210,8 @@ def started(
         steps = read_identity(checkpoint).environment_steps if checkpoint else 0
         env = make_env(config, folder, config.seed_after(steps))
         model = make_model(config, env, checkpoint)
-        folder.write(
-            CONFIG_FILE, config.to_yaml()
-        )  # minutes and evaluation may differ in a folder that exists
+        # In a folder that exists, minutes and evaluation may differ.
+        folder.write(CONFIG_FILE, config.to_yaml())
         env.reset()
         model.warm_up(env)  # the clock must not count the compilation of kernels
         env.statistics.take()
