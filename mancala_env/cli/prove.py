@@ -9,7 +9,6 @@ from mancala_env.cli.options import add_common, add_position, position_given
 from mancala_env.cli.progress import lines
 from mancala_env.cli.tables import print_json
 from mancala_env.engine.state import PLAYERS
-from mancala_env.errors import InvalidArgument
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import Position
 from mancala_env.solver.certificate import InvalidProof, Proof, verify
@@ -41,8 +40,7 @@ def run(options: Any) -> int:
     out = Path(f"{position.ruleset.name}.proof" if options.out is None else options.out)
     todo = {out: position}
     if options.actions:
-        if not out.name:
-            raise InvalidArgument(f"--out must be a file in a folder that exists, not {options.out!r}")
+        check_out(out)
         todo = {
             out.with_name(f"{out.stem}-{turn_text(position.player, action)}{out.suffix}"): after
             for action in position.legal_actions

@@ -157,15 +157,22 @@ class RunResults(Tabular):
                     found.append((steps, Measured(*key, value, *wilson_interval(value, games))))
         return found + [(last, one) for one in self.final() if one.measure == "win_rate"]
 
+    @cached_property
+    def evaluation(self) -> dict[str, Any]:
+        """The content of evaluation.json; {} if the run was not evaluated since its last checkpoint."""
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            said = json.loads((self.path / EVALUATION).read_text())
+            if said[STEPS] == self.identity.environment_steps:
+                return said
+        return {}
+
     def final(self) -> list[Measured]:
-        """Return the results in evaluation.json: win rates, and regret if solved positions are bundled.
+        """Return the results of the evaluation: win rates, and regret if solved positions are bundled.
 
         The list is empty if the run was not evaluated since its last checkpoint.
         """
-        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-            said = json.loads((self.path / EVALUATION).read_text())
-            if said[STEPS] != self.identity.environment_steps:
-                return []
+        with suppress(KeyError, TypeError, AttributeError):
+            said = self.evaluation
             overall = said["regret"]["overall"] if said.get("regret") else {}
             found = [("mean_regret", "", overall), ("optimal_share", "", overall)]
             found += [("win_rate", match["second"], match) for match in said["matches"]]

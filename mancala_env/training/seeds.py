@@ -4,7 +4,6 @@ The runs follow each other. Each has a folder of its own, such as runs/leyla-see
 after an interruption, and trains only the seeds that are missing.
 """
 
-import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -111,19 +110,12 @@ def is_finished(config: TrainConfig) -> bool:
         return False
     with suppress(InvalidCheckpoint):
         steps, seconds = read_identity(final).environment_steps, read_learned(final).progress.seconds
-        is_over = Clock(config, seconds).part_done(steps) >= 1
-        return is_over and bool(read_run(config.place).final()) and _is_evaluated(config)
-    return False
-
-
-def _is_evaluated(config: TrainConfig) -> bool:
-    """Return whether the evaluation of a run has the opponents, games and openings of its configuration."""
-    wanted = config.evaluation
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        found = json.loads((config.place / EVALUATION).read_text())
-        games = [(match["second"], match["games"]) for match in found["matches"]]
+        run, wanted = read_run(config.place), config.evaluation
+        if Clock(config, seconds).part_done(steps) < 1 or not run.final():
+            return False
+        games = [(match["second"], match.get("games")) for match in run.evaluation["matches"]]
         is_same = games == [(opponent, wanted.games) for opponent in wanted.opponents]
-        return is_same and found["opening_turns"] == wanted.opening_turns
+        return is_same and run.evaluation.get("opening_turns") == wanted.opening_turns
     return False
 
 

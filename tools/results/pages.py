@@ -283,14 +283,16 @@ def benchmark() -> dict[str, str]:
                 where = "" if n else f"{contest.limit}, `{contest.task}`, {one.seeds} seeds"
                 scores = _estimate(one.regret, 2), _estimate(one.elo, 0)
                 rows.append([where, f"`{one.entry}`", f"{one.core_minutes:.2f}", *scores])
-    baselines = []
-    for row in (row for row in summary.baselines if row.key.ruleset == _SHOWN):
-        spec, elo = row.key.entry, row.score.elo
+    baselines, regrets = [], stored_regrets()["rulesets"][_SHOWN]
+    for row in summary.baselines:
+        if row.key.ruleset != _SHOWN:
+            continue
+        spec, regret, name = row.key.entry, row.score.regret, f"`{row.key.entry}`"
         if row.key.identity == Spec.parse(spec).on(rulesets.lookup(_SHOWN)).identity:
-            baselines.append((stored_regrets()["rulesets"][_SHOWN][spec]["mean"], elo, f"`{spec}`"))
-        else:  # measured with a network that was bundled then
-            then = f"with the network of version {row.key.version}"
-            baselines.append((row.score.regret, elo, f"`{spec}`, {then}"))
+            regret = regrets[spec]["mean"]
+        else:
+            name += f", with the network of version {row.key.version}"
+        baselines.append((regret, row.score.elo, name))
     for n, (regret, elo, name) in enumerate(sorted(baselines)):
         rows.append(["" if n else "no learning", name, "", f"{regret:.2f}", f"{elo:z.0f}"])
     lines = [json.loads(line) for line in _LEARNING.read_text(encoding="utf-8").splitlines()]
