@@ -226,7 +226,9 @@ class RunComparison(Tabular):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        settings = {each.name: {one.run.name: one.run.settings for one in each.runs} for each in self.groups}
+        settings = {
+            each.name: {str(one.run.path): one.run.settings for one in each.runs} for each in self.groups
+        }
         tables = {"groups": self.as_rows(), "runs": self.measurements.as_rows()}
         return {"ruleset": self.ruleset.name, **tables, "settings": settings, "notes": self.notes}
 

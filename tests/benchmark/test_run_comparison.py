@@ -286,7 +286,11 @@ def test_the_command_prints_tables_and_writes_them(runs, tmp_path, capsys):
     assert cli.main([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {row["run"] for row in found["runs"]} == {str(path) for path in runs.iterdir()}
-    assert found["settings"]["b"]["b-seed-1"]["ppo.epochs"] == 1
+    assert found["settings"]["b"][str(runs / "b-seed-1")]["ppo.epochs"] == 1
+    elsewhere = shutil.copytree(runs / "a-seed-1", tmp_path / "elsewhere" / "a-seed-1")
+    assert cli.main(["compare", str(runs / "a-seed-1"), str(elsewhere), "--json"]) == 0
+    (settings,) = json.loads(capsys.readouterr().out)["settings"].values()
+    assert set(settings) == {str(runs / "a-seed-1"), str(elsewhere)}
     for wrong, said in ((["--checkpoints", "0"], ["checkpoints", 0]), (["--games", "3"], ["games", 3])):
         assert cli.main([*words, *wrong]) == 2
         assert names(capsys.readouterr().err, said)
