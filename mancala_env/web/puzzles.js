@@ -271,6 +271,7 @@ export class PuzzlesView {
   /** Prove the values again with the page's solver. */
   async check() {
     if (!this.#puzzle) return;
+    if (!this.line.hidden) this.#stop(); // the line, which says its end in the same place
     const { start } = this, { signal } = this.#running, show = this.#shows;
     this.proved.textContent = t("puzzles.check_wait");
     this.#isChecking = true;

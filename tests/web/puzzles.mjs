@@ -316,6 +316,15 @@ test("an answer stops the check, and its text goes", async () => {
   assert.equal(view.proved.textContent, "");
 });
 
+test("a check stops the line, whose end does not replace its result", async () => {
+  const view = await opened("gabata_i/1");
+  await view.sow(view.best);
+  const line = view.why();
+  assert.equal(view.proved.textContent, t("puzzles.why_wait"));
+  await Promise.all([view.check(), line]);
+  assert.match(view.proved.textContent, /has proved all \d+ values/);
+});
+
 test("a check or a line that fails does not seem to go on", async () => {
   const view = await opened("gabata_i/1"), { postMessage } = Worker.prototype;
   Worker.prototype.postMessage = function ({ id, cancel }) { if (!cancel) this.listener({ data: { id, error: "no engine" } }); };
