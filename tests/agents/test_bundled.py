@@ -39,7 +39,7 @@ def test_it_is_nearer_to_perfect_play_than_a_search_of_four_turns() -> None:
 
 @pytest.mark.parametrize("kind", ["policy", "value"])
 def test_every_network_has_the_card_of_its_content(kind) -> None:
-    assert set(rulesets_with(kind)) == set(OF_THE_SOURCES)
+    assert rulesets_with(kind) == (rulesets.names() if kind == "value" else tuple(OF_THE_SOURCES))
     for name in rulesets_with(kind):
         path = bundled_file(kind, name)
         card = path.with_suffix(".md").read_text(encoding="utf-8")

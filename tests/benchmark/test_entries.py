@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 from benchmark_learners import HONEST, entry_of, run
+from boards import NARROW
 from error_checks import names
 from plain_tianshou import plain_functions
 
@@ -89,17 +90,16 @@ def test_what_teaches_in_a_rulesets_file_belongs_to_an_entry(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ruleset", [{"like": "leyla", "row_width": 4, "name": "mine"}, "ludii_leyla"])
-def test_entries_learn_rulesets_without_a_value_network(ruleset, tmp_path):
+def test_entries_learn_rulesets_without_a_value_network(tmp_path):
     entry = read_entry(ROOT / "training" / "benchmark" / "expert_iteration.py")
-    task, ruleset = task_named("anything@board"), rulesets.lookup(ruleset)
+    task, ruleset = task_named("anything@board"), rulesets.lookup(NARROW)
     entry.prepare(task, ruleset)
     (point,) = entry.learn(task, ruleset, LearningBudget(limit_of_steps(1000), (1.0,)), 1, tmp_path)
     assert 0 < point.steps <= 1000
 
 
 def test_the_labelling_search_depends_on_whether_a_value_network_is_bundled(tmp_path):
-    for ruleset, spec in ((LAYLI, "value+minimax:6"), (rulesets.lookup("ludii_leyla"), "minimax:4")):
+    for ruleset, spec in ((LAYLI, "value+minimax:6"), (rulesets.lookup(NARROW), "minimax:4")):
         config = config_of(
             TASKS["anything"], ruleset, LearningBudget(limit_of_steps(3000), (1.0,)), 1, tmp_path
         )

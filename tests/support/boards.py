@@ -6,12 +6,15 @@ way, because the rules do not depend on the direction. ``4s`` is a hole that Sou
 owns.
 """
 
+from pathlib import Path
 from typing import Any
 
 from mancala_env import Position, Ruleset, rulesets
 
 SOUTH, NORTH = 0, 1
 NO_PLAYER = -1
+NARROW = str(Path(__file__).parents[1] / "data" / "narrow.yaml")
+"""File of a ruleset without bundled networks."""
 
 
 def holes(drawing: str) -> tuple[list[int], list[int]]:

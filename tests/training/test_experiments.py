@@ -7,6 +7,7 @@ from typing import Any
 import error_checks
 import pytest
 import yaml
+from boards import NARROW
 
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training.config import CONFIGS
@@ -219,7 +220,7 @@ def test_the_ceiling_judges_networks_and_agents_over_the_same_positions(capsys) 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--ruleset", "ludii_leyla", "--kinds", "values"], ["ludii_leyla", "values"]),
+        (["--ruleset", NARROW, "--kinds", "values"], ["narrow", "values"]),
         (["--kinds", "pixels"], ["--kinds", "pixels"]),
         (["--expert", "greedy"], ["value+minimax", "'greedy'"]),
     ],

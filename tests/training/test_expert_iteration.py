@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from boards import NARROW
 from error_checks import names, raises
 from rich.console import Console
 from sb3_contrib import MaskablePPO
@@ -165,10 +166,7 @@ def test_a_run_from_end_to_end_that_is_resumed_repeats_bit_for_bit(tmp_path: Pat
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (
-            ["--ruleset", "ludii_leyla"],
-            ["ludii_leyla", "--expert.spec minimax:4"],
-        ),
+        (["--ruleset", NARROW], ["narrow", "--expert.spec minimax:4"]),
         (
             ["--expert.spec", "greedy"],
             ["expert.spec", "value+minimax", "policy+minimax", "greedy"],

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from boards import NARROW
 from checkpoints import identity_of, write_checkpoint
 from error_checks import names, raises
 from rich.console import Console
@@ -453,7 +454,7 @@ def test_an_unknown_key_in_a_file_is_an_error(tmp_path: Path) -> None:
         (["--expert.share", "0", "--expert.spec", "nope"], "'nope'"),
         (["--distillation.positions", "0", "--distillation.spec", "nope"], "'nope'"),
         (["--ruleset", "layli"], ["'layli'", "'layli_goobalay'"]),
-        (["--ruleset", "ludii_leyla", "--network.observation", "values"], "ludii_leyla"),
+        (["--ruleset", NARROW, "--network.observation", "values"], "narrow"),
         (["--device", "banana"], ["device", "auto", "cpu", "cuda", "banana"]),
         (["--device", "cuda:99"], "cuda:99"),
     ],

@@ -506,7 +506,7 @@ test("the parts of a grown network are joined in their order", async () => {
 test("bundled networks are fetched once, and those of the user by their names", async () => {
   const asked = [];
   fetched = (url) => asked.push(url.split("/networks/")[1]);
-  const leyla = engine.ruleset("leyla"), none = engine.ruleset("ludii_leyla");
+  const leyla = engine.ruleset("leyla"), none = engine.ownRuleset({ name: "narrow", row_width: 4 });
   const network = await networkOf(engine, leyla, null);
   assert.equal(network.ruleset, leyla);
   assert.equal(await networkOf(engine, leyla, null), network);
