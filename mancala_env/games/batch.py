@@ -374,7 +374,8 @@ class Batch:
         return self.num_games * turns
 
     def _wanted(self, where: np.ndarray | None) -> np.ndarray:
-        return self._everywhere if where is None else mask("where", where, self.num_games)
+        # A copy, because `where` may be an array of this batch, such as `done`.
+        return self._everywhere if where is None else mask("where", where, self.num_games).copy()
 
     def _run(self, work: Callable[..., Any], *arguments: Any, **options: Any) -> None:
         """Call a kernel for slices of the games, on several threads."""

@@ -625,3 +625,16 @@ def test_a_copy_is_independent_and_plays_the_same_games(clone, observation):
     for _ in range(60):
         batch.step(batch.legal_mask.argmax(axis=1))
     assert_unchanged(batch, kept(other))
+
+
+@pytest.mark.parametrize(
+    "act", [lambda b: b.reset(where=b.done), lambda b: b.load(Batch("layli_goobalay", 2).games, b.done)]
+)
+def test_the_games_that_are_done_are_shown_anew(act):
+    batch = loaded(ONE_TURN_FROM_THE_END, Position("layli_goobalay"), autoreset=False)
+    batch.step([0, 0])
+    assert batch.done.tolist() == [True, False]
+    act(batch)
+    assert batch.legal_mask[0].tolist() == [1] * 6
+    assert batch.counts[0].tolist() == [24, 24]
+    assert np.array_equal(batch.observation[:1], Batch("layli_goobalay", 1).observation)
