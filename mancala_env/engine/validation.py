@@ -18,8 +18,10 @@ from mancala_env.engine.state import (
     ENDLESS,
     LOAN,
     NUM_COLUMNS,
+    OWNED_COLUMN,
     ROUND_COLUMN,
     RUNNING,
+    STORE_COLUMN,
     TERRITORY,
     TERRITORY_COLUMN,
     WEG,
@@ -187,8 +189,8 @@ def check_running(
 ) -> np.ndarray:
     """Return games if an episode can start from all of them; see :func:`check_games` for the arguments.
 
-    An InvalidPosition says that a game is impossible or over, or that a player's territory is not their row
-    although episodes have one round.
+    An InvalidPosition says that a game is impossible or over, that a player's territory is not their row
+    although episodes have one round, or that seeds of the next round are missing.
     """
     taken = check_games(ruleset, games, rows)
     names = np.arange(len(taken)) if rows is None else rows
@@ -202,5 +204,16 @@ def check_running(
             raise InvalidPosition(
                 f"in game {names[foreign[0]]} a player's territory is not their row, but the actions of a "
                 'single round cover only the row; use rounds="match"'
+            )
+    if rounds != 1 and ruleset.match != "single":
+        held = np.ascontiguousarray(taken[:, :OWNED_COLUMN]).view(np.uint8).sum(1, dtype=np.uint64)
+        held += taken[:, STORE_COLUMN] + taken[:, STORE_COLUMN + 1]
+        has_next = True if rounds == "match" else taken[:, ROUND_COLUMN] < np.uint64(rounds)
+        short = np.flatnonzero((held < ruleset.total_seeds) & has_next)
+        if len(short):
+            missing = ruleset.total_seeds - int(held[short[0]])
+            raise InvalidPosition(
+                f"game {names[short[0]]} misses {missing} of {ruleset.total_seeds} seeds, so no next round "
+                "can be set up; put captured seeds in stores, or use rounds=1"
             )
     return taken

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from error_checks import raises
 
+import mancala_env
 from mancala_env import Batch, InvalidPosition, Position, Ruleset, rulesets
 from mancala_env.engine.state import (
     DEBT_COLUMN,
@@ -215,3 +216,14 @@ def test_a_game_holds_the_seeds_of_its_ruleset_at_most(name):
     fewer = start.copy()
     fewer[0, 0] -= 1  # a study
     check_games(rulesets.lookup(name), fewer)
+
+
+@pytest.mark.parametrize("rounds", [2, "match"])
+@pytest.mark.parametrize("name", ["gabata_i", "leyla", "layli_goobalay"])
+def test_a_match_needs_all_seeds(name, rounds):
+    few = Position(name, [0] * 5 + [1, 1] + [0] * 5)
+    with raises(InvalidPosition, 46, 48):
+        Batch(name, 1, rounds=rounds).load(few.games)
+    with raises(InvalidPosition, 46, 48):
+        mancala_env.step(name, few.games, few.legal_actions[:1], rounds=rounds)
+    Batch(name, 1).load(few.games)
