@@ -14,6 +14,7 @@ import numpy as np
 from numba import cuda
 
 from mancala_env.engine.episode import play_random as play_random_rows
+from mancala_env.engine.state import RUNNING
 from mancala_env.engine.state import load as load_game
 from mancala_env.engine.turn import is_legal
 from mancala_env.games.batch import reset_rows, step_rows, view_rows
@@ -89,7 +90,8 @@ def make_kernels(
                 continue
             illegal[b] = True
             outputs.rewards[b, 0] = outputs.rewards[b, 1] = outputs.reward[b] = 0
-            outputs.done[b] = outputs.truncated[b] = False
+            if load(games, b).end == RUNNING:  # the end of an episode stays until the reset
+                outputs.done[b] = outputs.truncated[b] = False
 
     def play_random(rules, settings, games, rng_states, turns):
         for b in range(_cuda.grid(1), games.shape[0], _cuda.gridsize(1)):

@@ -144,3 +144,13 @@ def test_the_simulator_plays_equal_games():
     run = subprocess.run([sys.executable, *words], env=simulated, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout[-5000:] + run.stderr[-2000:]
     assert f"{len(rulesets.names()) + 3} passed" in run.stdout
+
+
+def test_a_step_after_the_end_leaves_the_end(cuda_batch: Any) -> None:
+    batch = cuda_batch("layli_goobalay", 1, autoreset=False)
+    batch.load(ONE_TURN_FROM_THE_END.games)
+    batch.step([0])
+    batch.step([0])  # illegal
+    assert (batch.done.tolist(), batch.illegal.tolist()) == ([True], [True])
+    with raises(InvalidArgument, "reset()"):
+        batch.play_random(1)
