@@ -11,7 +11,7 @@ from mancala_env.cli.tables import print_json
 from mancala_env.engine.state import PLAYERS
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import Position
-from mancala_env.solver.certificate import InvalidProof, Proof, verify
+from mancala_env.solver.certificate import InvalidProof, Proof, position_lines, verify
 from mancala_env.solver.certificate_search import ProofPlan, ProofProgress, prove
 
 DESCRIPTION = (
@@ -36,6 +36,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: Any) -> int:
     position = position_given(options)
+    position_lines(position)  # raises if the format excludes the position
     plan = ProofPlan(options.leaf, options.cap, options.seeds, options.trial)
     out = Path(f"{position.ruleset.name}.proof" if options.out is None else options.out)
     todo = {out: position}

@@ -159,7 +159,10 @@ class _Maker:
     def _claim(self, player: int, count: int) -> Claim:
         """Return a claim with the shortest of some proofs, with a smaller leaf if searches take too long."""
         cap = 0 if self.position.ruleset.landing == "uur" else self.plan.cap
-        claim = Claim(player, count, cap, self.plan.leaf, b"")
+        # A checkpoint has attempts with a smaller leaf if searches took too long before.
+        keys = (*self.letters, *self.unfinished)
+        begun = [int(key.split()[1]) for key in keys if key.startswith(f"{player} ")]
+        claim = Claim(player, count, cap, min([self.plan.leaf, *begun]), b"")
         while True:
             try:
                 return self._shortest(claim)
@@ -221,7 +224,8 @@ class _Maker:
         kept: Any = None
         with suppress(ValueError):
             kept = json.loads(self.checkpoint.read_bytes())
-        if not isinstance(kept, dict) or "settings" not in kept:
+        parts = ("settings", "letters", "unfinished")
+        if not isinstance(kept, dict) or not all(isinstance(kept.get(part), dict) for part in parts):
             raise InvalidArgument(
                 f"{self.checkpoint} must be a checkpoint of a proof; delete it to start again"
             )

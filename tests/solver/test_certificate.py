@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from compiled_checkers import play_in_accounts
-from error_checks import raises
+from error_checks import names, raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import reached
@@ -661,3 +661,55 @@ def test_the_published_proofs_of_fair_openings_have_their_values(file: Path) -> 
 def test_proofs_of_turns_need_the_name_of_a_file(out: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["prove", "leyla", "--actions", "--out", out]) == 2
     assert "--out" in capsys.readouterr().err
+
+
+def test_a_second_interrupt_keeps_the_letters_after_a_leaf_was_halved(tmp_path, monkeypatch) -> None:
+    checkpoint, position, plan = tmp_path / "part", Position(small("leyla")), ProofPlan(leaf=5)
+    seen: list[int] = []
+
+    def stop_after_halving(now: ProofProgress) -> None:
+        seen.append(now.letters)
+        if 0 < now.letters < max(seen):
+            raise KeyboardInterrupt
+
+    def stop_at_once(now: ProofProgress) -> None:
+        if now.least is not None:
+            raise KeyboardInterrupt
+
+    for name in ("_MOST_SEARCHED", "_SEARCHED_EACH"):
+        monkeypatch.setattr(f"mancala_env.solver.certificate_trials.{name}", 0)
+    monkeypatch.setattr("mancala_env.solver.certificate_search._PROGRESS_SECONDS", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        proved(position, plan, checkpoint=checkpoint, progress=stop_after_halving)
+    ((key, letters),) = json.loads(checkpoint.read_text())["unfinished"].items()
+    assert key != "0 5 0"
+    assert letters
+    with pytest.raises(KeyboardInterrupt):
+        proved(position, plan, checkpoint=checkpoint, progress=stop_at_once)
+    assert json.loads(checkpoint.read_text())["unfinished"].get(key, "").startswith(letters)
+    assert proved(position, plan, checkpoint=checkpoint).bounds == proved(position, plan).bounds
+
+
+@pytest.mark.parametrize("part", ["letters", "unfinished"])
+def test_a_checkpoint_without_its_parts_is_refused(part: str, tmp_path: Path, monkeypatch) -> None:
+    checkpoint, position = tmp_path / "part", Position(small("leyla"))
+
+    def stop(now: ProofProgress) -> None:
+        if now.least is not None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("mancala_env.solver.certificate_search._PROGRESS_SECONDS", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        proved(position, ProofPlan(), checkpoint=checkpoint, progress=stop)
+    kept = json.loads(checkpoint.read_text())
+    for content in ({**kept, part: []}, {name: value for name, value in kept.items() if name != part}):
+        checkpoint.write_text(json.dumps(content))
+        with raises(InvalidArgument, checkpoint):
+            proved(position, ProofPlan(), checkpoint=checkpoint)
+
+
+@pytest.mark.parametrize("more", [[], ["--actions"]])
+def test_a_finished_position_is_not_proved(more: list[str], capsys) -> None:
+    over = "leyla 0,0,0,0,0,0/0,0,0,0,0,0 24-24 S"
+    assert main(["prove", *more, over]) == 2
+    assert names(capsys.readouterr().err, "running round")
