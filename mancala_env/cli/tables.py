@@ -27,7 +27,15 @@ def print_json(value: Any) -> None:
 
 
 def check_outputs(options: Any) -> None:
-    """Raise a MancalaError before the work if the file of `--csv` or `--report` cannot be written."""
+    """Raise a MancalaError before the work if the file of `--csv` or `--report` cannot be written.
+
+    The files of the options must differ: a table would replace stored games.
+    """
+    named: dict[Path, str] = {}
+    for name in ("results", "records", "report", "csv"):
+        given = getattr(options, name, None)
+        if given not in (None, "-") and (other := named.setdefault(Path(given).resolve(), name)) != name:
+            raise InvalidArgument(f"--{other} and --{name} must be two files, not both {str(given)!r}")
     report, csv = (getattr(options, name, None) for name in ("report", "csv"))
     if report is not None:
         from mancala_env.evaluation.report import check_report_path

@@ -134,6 +134,8 @@ def play_pairings(
                 "name; give it a name that changes with it, such as name='first-1'"
             )
     if options.records is not None:
+        if options.results is not None and Path(options.results).resolve() == Path(options.records).resolve():
+            raise InvalidMatch(f"results and records must be two files, not both {str(options.records)!r}")
         if options.play_chunks is not None:
             raise InvalidMatch(
                 f"records={str(options.records)!r} cannot be used with play_chunks, which records nothing"

@@ -117,3 +117,15 @@ def test_evaluate_of_a_checkpoint_says_why_its_win_rates_differ_from_the_report_
     assert "mancala train" not in capsys.readouterr().out, "the games may be those of the run"
     assert cli.main(["evaluate", "greedy", *words]) == 0
     assert "mancala train" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", ["--results", "--records"])
+def test_a_table_does_not_replace_stored_games(option, tmp_path, capsys):
+    file = tmp_path / "games"
+    words = ["evaluate", "greedy", "random", "--no_ladder", "--no_regret", "--games", "2", option, str(file)]
+    assert cli.main(words) == 0
+    before = file.read_bytes()
+    for table in ("--csv", "--report"):
+        assert cli.main([*words, table, str(file)]) == 2
+        assert names(capsys.readouterr().err, [option, table, file])
+    assert file.read_bytes() == before

@@ -432,3 +432,10 @@ def test_a_file_that_would_stay_empty_is_refused(name: str, tmp_path: Path) -> N
     with raises(InvalidMatch, name, file):
         evaluate("greedy", RULESET, ladder=False, **options)
     assert not file.exists()
+
+
+def test_results_and_records_in_one_file_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "games"
+    with raises(InvalidMatch, "results", "records", file):
+        round_robin(["random", "greedy"], RULESET, games=2, results=file, records=tmp_path / "." / "games")
+    assert not file.exists()
