@@ -6,6 +6,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -110,7 +111,8 @@ def stored_ladder(ruleset: RulesetLike) -> Ladder:
     if ruleset.name in stored and ruleset.is_bundled:
         return _ladder_of(ruleset, stored[ruleset.name])
     if file.is_file():
-        return _ladder_of(ruleset, json.loads(file.read_text()))
+        with suppress(ValueError, KeyError, TypeError):  # a damaged file; prepare_ladder plays it again
+            return _ladder_of(ruleset, json.loads(file.read_bytes()))
     raise NoLadder(
         f"no ladder is stored for {ruleset.name!r}, only for {', '.join(stored)}; mancala evaluate and "
         "mancala_env.evaluation.prepare play one, or switch the ladder off (ladder=False, --no_ladder) and "

@@ -238,7 +238,8 @@ def expected_mistake(ruleset: Ruleset) -> float:
 def _mean_mistake(solved: PositionSet) -> float:
     values = solved.action_values.astype(np.int64)
     regrets = values.max(axis=1, keepdims=True) - values
-    return float(regrets[(values != ILLEGAL) & (regrets > 0)].mean())
+    costs = regrets[(values != ILLEGAL) & (regrets > 0)]
+    return float(costs.mean()) if costs.size else _MISTAKE * solved.ruleset.total_seeds
 
 
 def has_exact_positions(ruleset: RulesetLike) -> bool:

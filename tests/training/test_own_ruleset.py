@@ -14,12 +14,18 @@ from error_checks import names, raises
 from rich.console import Console
 
 from mancala_env import InvalidRuleset, agents, cli, rulesets
+from mancala_env._util.package_data import prepared_file
 from mancala_env.benchmark import Results
 from mancala_env.benchmark.results import RESULTS, RULESETS
 from mancala_env.benchmark.summary import ALL, BenchmarkSummary
 from mancala_env.evaluation import NoLadder, evaluate, prepare, stored_ladder
 from mancala_env.evaluation.ladder import prepare_ladder
-from mancala_env.evaluation.regret import expected_mistake, has_exact_positions, regret_difference
+from mancala_env.evaluation.regret import (
+    expected_mistake,
+    has_exact_positions,
+    measure_regret,
+    regret_difference,
+)
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.solver import ILLEGAL, NoPositions, positions, prepare_positions
 from mancala_env.training.config import CONFIGS, InvalidConfig, TrainConfig, read_config, read_settings
@@ -266,3 +272,21 @@ def test_a_benchmark_runs_on_it_and_is_read_in_another_folder(file, tmp_path):
     together = outcome.contests()[0]
     assert together.ruleset == ALL
     assert outcome.standings(together)[0].regret.value > 0
+
+
+def test_regret_has_an_interval_where_no_action_is_a_mistake(file):
+    options = {"landing": "weg", "round_end": "both_stuck", "match": "single", "opening": "eights"}
+    even = rulesets.lookup({**options, "row_width": 4, "seeds_per_hole": 1, "name": "even"})
+    prepare_positions(even, lambda text: None)
+    assert expected_mistake(even) == even.total_seeds / 6
+    low, high = measure_regret("greedy", even).overall.interval
+    assert low == 0 < high < 1
+
+
+def test_a_damaged_ladder_is_not_read(file):
+    ladder = prepared_file(MINE, "ladder.json")
+    ladder.parent.mkdir(parents=True, exist_ok=True)
+    for content in (b"{", b"[]", b"{}", b"\xff"):
+        ladder.write_bytes(content)
+        with raises(NoLadder, "mine"):
+            stored_ladder(MINE)
