@@ -21,7 +21,7 @@ export function readAddress(fragment) {
   const { turns, rounds } = Object.fromEntries(game);
   return {
     view,
-    rest,
+    rest: decoded(rest),
     dials: dials.length ? Object.fromEntries(dials) : null,
     ...(turns && { turns: turns.split(".") }),
     ...(rounds && { rounds }),
@@ -43,7 +43,9 @@ function decoded(text) {
 export function addressOf(view, game, isOwn, { turns = [], rounds = 1 } = {}) {
   const dials = isOwn ? game.engine.dials.map(({ name }) => `;${writeDial(name, game.ruleset.dials[name])}`).join("") : "";
   const played = `${turns.length ? `;turns=${turns.join(".")}` : ""}${rounds === 1 ? "" : `;rounds=${rounds}`}`;
-  return `#${view}/${game.text.replaceAll(" ", "+")}${dials}${played}`;
+  // A name may contain these letters. They are encoded twice, because readAddress decodes the address before it splits it.
+  const text = game.text.replace(/[%+;]/g, (letter) => encodeURIComponent(encodeURIComponent(letter)));
+  return `#${view}/${text.replaceAll(" ", "+")}${dials}${played}`;
 }
 
 /** Write a rule option as text: captures_last=yes. */

@@ -1,5 +1,8 @@
 """Addresses of positions on the browser page; `address.js` reads them."""
 
+import re
+from urllib.parse import quote
+
 from mancala_env._util.checks import one_of
 from mancala_env.games.position import Position
 from mancala_env.games.records import options_of
@@ -25,4 +28,7 @@ def page_address(position: Position, view: str = "play") -> str:
     one_of("view", view, VIEWS)
     ruleset = position.ruleset
     dials = [] if ruleset.is_bundled else options_of(ruleset)
-    return f"#{view}/" + ";".join((position.to_text().replace(" ", "+"), *dials))
+    # A name may contain these letters. They are encoded twice, because the page decodes the address
+    # before it splits it.
+    text = re.sub("[%+;]", lambda found: quote(quote(found[0], safe=""), safe=""), position.to_text())
+    return f"#{view}/" + ";".join((text.replace(" ", "+"), *dials))

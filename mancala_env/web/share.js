@@ -44,7 +44,7 @@ const startOf = (engine, text, ruleset) => (text === ruleset?.name ? engine.newG
  * @param {object} engine @param {string} text @param {object} [shown]  The ruleset that is shown, which may be a custom one.
  */
 export function lineFromText(engine, text, shown) {
-  const hash = text.indexOf("#");
+  const hash = text.search(/#[a-z]*(\/|$)/); // the name of a ruleset may contain #
   if (hash >= 0) {
     const address = readAddress(text.slice(hash).trim());
     if (!address.rest || ["puzzles", "learn"].includes(address.view)) throw new InvalidInput(t("error.no_position"));

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from error_checks import raises
 
-from mancala_env import Position, rulesets
+from mancala_env import Position, Ruleset, rulesets
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.records import options_of
 from mancala_env.web.address import VIEWS, page_address
@@ -28,3 +28,8 @@ def test_an_address_has_the_rule_options_of_an_own_ruleset() -> None:
 def test_an_unknown_view_is_refused() -> None:
     with raises(InvalidArgument, "view", "watch", "study"):
         page_address(Position("leyla"), "watch")
+
+
+def test_letters_with_a_meaning_in_an_address_are_encoded_twice() -> None:
+    address = page_address(Position(Ruleset(name="a+b;%", row_width=2)))
+    assert address.startswith("#play/a%252Bb%253B%2525+")

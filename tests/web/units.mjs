@@ -748,3 +748,13 @@ test("a turned board has North's row below, and every hole where the opposite on
     for (const player of [0, 1]) assert.deepEqual(turned.tray(player), usual.tray(1 - player));
   }
 });
+
+test("an address keeps any name of a ruleset", async () => {
+  const { lineOf, lineFromText } = await at("share.js");
+  for (const name of ["a+b", "a;b", "50%", "a%41", "a#b", "a/b", "名前", "a=b;turns=S1"]) {
+    const ruleset = engine.ownRuleset({ name, row_width: 3 }), game = engine.newGame(ruleset);
+    const { hash } = new URL(addressOf("study", game, true), "http://here/");
+    assert.equal(lineOf(engine, readAddress(hash)).game.text, game.text);
+    assert.equal(lineFromText(engine, game.text, ruleset).game.text, game.text);
+  }
+});
