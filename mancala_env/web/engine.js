@@ -158,6 +158,7 @@ export class Engine {
    * @returns {bigint}  The state of the random generator at the end.
    */
   playRandom(game, seed, turns) {
+    refuseFinished(game);
     const { kernels } = this;
     const played = (rules, row, random) => {
       kernels.writeRandom(random, seed);
@@ -191,7 +192,7 @@ export class Engine {
    *
    * `result`: `{action, depth, nodes, value, values}`; with the option `values: true`,
    * `values` maps each legal action to its value in seeds. Searches of one ruleset, depth and network share a table:
-   * run only one of them at a time.
+   * run only one of them at a time. The four tables that were used last are kept, so a search after four others is refused.
    *
    * @param {Game} game
    * @param {{depth?: number, values?: boolean, network?: ValueNetwork, seed?: bigint | number}} [options]  Without

@@ -588,3 +588,17 @@ test("the sizes of tables and trees, and who begins, are checked", () => {
   }
   for (const starter of [2, -1, 0.5, "north"]) assert.throws(() => engine.newGame("leyla", { starter }), /starter must be a whole number from 0 to 1/);
 });
+
+test("a search whose table was given to later ones says so", async () => {
+  const one = await newEngine(), game = one.newGame("leyla"), search = one.minimax(game, { depth: 10, seed: 1 });
+  search.goOn(0);
+  for (const depth of [1, 2, 3, 4]) one.minimax(game, { depth });
+  assert.match(refusal(() => search.goOn(Infinity)), /table/);
+  const used = one.minimax(game, { depth: 2 });
+  for (const depth of [5, 6, 7]) one.minimax(game, { depth });
+  used.goOn(Infinity); // the table that was used last is kept
+});
+
+test("a finished game is not played at random", () => {
+  assert.match(refusal(() => engine.playRandom(engine.fromText("layli_goobalay 0,0,0,0,0,0/0,0,0,0,0,0 24-24 S"), 1n, 1)), /over/);
+});

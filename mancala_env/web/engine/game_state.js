@@ -179,6 +179,7 @@ export class Game {
     const [south, north] = this.counts;
     if (south + north !== this.ruleset.totalSeeds)
       throw new InvalidInput(`the next round is set up from all ${this.ruleset.totalSeeds} seeds, and ${south + north} are here`);
+    if (this.round === 2 ** 31 - 1) throw new InvalidInput(`no round follows round ${this.round}, the highest number`);
     const after = this.copy();
     return after.#call("next_round", undefined, true) === 1 ? null : after;
   }

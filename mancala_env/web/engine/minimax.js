@@ -21,7 +21,8 @@ export class Minimax {
     const tableBits = Math.min(20, deepest + 4);
     if (network && network.ruleset.rules.join() !== game.ruleset.rules.join())
       throw new InvalidInput(`the value network is of ${network.ruleset.name}, not of ${game.ruleset.name}`);
-    const kernels = this.#kernels, block = this.#table(game.ruleset, deepest, tableBits, network);
+    const kernels = this.#kernels, key = `${game.ruleset.rules} ${deepest} ${network?.id ?? ""}`;
+    const table = this.#table(key, game.ruleset, deepest, tableBits), { block } = table;
     kernels.wasm.minimax_start(kernels.writeRules(game.ruleset), deepest, tableBits, block);
     const unit = network ? network.unit : 1;
     const numHoles = game.ruleset.numHoles;
@@ -29,6 +30,7 @@ export class Minimax {
     const result = { action: -1, depth: 0, nodes: 0, value: 0, values: null };
     const goOn = (turns) =>
       kernels.call(root, (rules, row, random, out) => {
+        if (this.#blocks.get(key) !== table) throw new InvalidInput("the table of this search was given to later searches");
         kernels.writeRandom(random, seed);
         const step = depth === undefined ? 1 : 2;
         const done = kernels.wasm.minimax_go_on(
@@ -44,17 +46,17 @@ export class Minimax {
     return new Search(goOn, result, { first: 2000, most: 1 << 22 });
   }
 
-  /** The address of the table of a ruleset, depth and network. */
-  #table(ruleset, deepest, tableBits, network) {
-    const kernels = this.#kernels, key = `${ruleset.rules} ${deepest} ${network?.id ?? ""}`;
-    if (!this.#blocks.has(key)) {
-      for (const [old, block] of this.#blocks) {
+  /** The table {block} of a key, a ruleset's, a depth's and a network's; the four used last are kept. */
+  #table(key, ruleset, deepest, tableBits) {
+    const kernels = this.#kernels, kept = this.#blocks.get(key);
+    this.#blocks.delete(key);
+    if (!kept)
+      for (const [old, { block }] of this.#blocks) {
         if (this.#blocks.size < 4) break;
         kernels.giveBack(block);
         this.#blocks.delete(old);
       }
-      this.#blocks.set(key, kernels.take(kernels.wasm.minimax_bytes(kernels.writeRules(ruleset), deepest, tableBits)));
-    }
+    this.#blocks.set(key, kept ?? { block: kernels.take(kernels.wasm.minimax_bytes(kernels.writeRules(ruleset), deepest, tableBits)) });
     return this.#blocks.get(key);
   }
 }
