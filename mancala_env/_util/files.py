@@ -58,7 +58,8 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
         raise OSError(error.errno, error.strerror, str(path)) from None
     new = Path(name)
     try:
-        with open(handle, "wb") as file:
+        os.close(handle)
+        with open(name, "wb") as file:  # whose name another program can open
             yield file
             file.flush()
             os.fsync(file.fileno())

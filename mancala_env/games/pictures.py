@@ -11,7 +11,6 @@ PNG, GIF and MP4 need pillow (`pip install ".[render]"`). MP4 needs the program 
 needs a display.
 """
 
-import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
@@ -250,7 +249,7 @@ def _palette_for(image: Any) -> Any:
 
 
 def write_mp4(path: str | Path, frames: Iterable["Frame"], *, fps: int = _FPS) -> None:
-    """Write frames as an MP4 video with ffmpeg.
+    """Write frames as an MP4 video with ffmpeg. If it cannot be written, an existing file is unchanged.
 
     Raises:
         FfmpegMissing: ffmpeg is not installed.
@@ -262,7 +261,12 @@ def write_mp4(path: str | Path, frames: Iterable["Frame"], *, fps: int = _FPS) -
             "an MP4 needs the program ffmpeg: install it with the system's packages (apt install ffmpeg, "
             "brew install ffmpeg), or write a GIF"
         )
-    frames = iter(frames)
+    with written_whole(path) as file:
+        _encode(program, file.name, iter(frames), fps)
+
+
+def _encode(program: str, file: str, frames: Iterator["Frame"], fps: int) -> None:
+    """Write a video with ffmpeg, whose path is `program`."""
     first = next(frames)
     height, width = first.pixels.shape[:2]
     command = [
@@ -270,7 +274,7 @@ def write_mp4(path: str | Path, frames: Iterable["Frame"], *, fps: int = _FPS) -
         "-r", str(fps), "-i", "-", "-an",
         # Formats that all players show: sides of even length, colours at half the resolution.
         "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p", "-movflags", "+faststart",
-        "-f", "mp4", os.path.abspath(path),
+        "-f", "mp4", file,
     ]  # fmt: skip
     ffmpeg = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     assert ffmpeg.stdin is not None
@@ -285,9 +289,9 @@ def write_mp4(path: str | Path, frames: Iterable["Frame"], *, fps: int = _FPS) -
         pass  # ffmpeg has ended; its message is read below
     except BaseException:
         ffmpeg.kill()
-        ffmpeg.wait()
+        ffmpeg.communicate()
         raise
     said = ffmpeg.communicate()[1].decode(errors="replace").strip()
     if ffmpeg.returncode:
         why = said.splitlines()[-1] if said else "no reason given"
-        raise OSError(f"ffmpeg could not write {path}: {why}")
+        raise OSError(f"ffmpeg could not make the video: {why}")

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mancala_env._util.command_line import needing
+from mancala_env.errors import printable
 from mancala_env.render.colours import PALETTES, rgb
 from mancala_env.render.scene import Box, Disc, Outline, Scene, Shape, Words
 
@@ -148,13 +149,14 @@ def _words(words: Words, scale: float) -> tuple[_Stamp, ...]:
     font = _font(round(words.size * scale * _FINER))
     thick = round(words.size * scale * _FINER * _BOLD) if words.bold else 0
     anchor = {"start": "ls", "middle": "ms", "end": "rs"}[words.anchor]
-    box = font.getbbox(words.text, anchor=anchor, stroke_width=thick)
+    text = printable(words.text)  # as in SVG; a line break would cut the text
+    box = font.getbbox(text, anchor=anchor, stroke_width=thick)
     x, y = words.x * scale, words.y * scale
     left, top = int(x + box[0] / _FINER) - 2, int(y + box[1] / _FINER) - 2
     size = (int((box[2] - box[0]) / _FINER) + 5, int((box[3] - box[1]) / _FINER) + 5)
     mask = Image.new("L", (size[0] * _FINER, size[1] * _FINER))
     at = ((x - left) * _FINER, (y - top) * _FINER)
-    ImageDraw.Draw(mask).text(at, words.text, fill=255, font=font, anchor=anchor, stroke_width=thick)
+    ImageDraw.Draw(mask).text(at, text, fill=255, font=font, anchor=anchor, stroke_width=thick)
     return (_Stamp(words.fill, left, top, mask.reduce(_FINER)),)
 
 

@@ -214,7 +214,7 @@ def describe(
         shapes += _tray(layout, player)
     for hole in range(ruleset.num_holes):
         shapes += _strip(layout, hole, territory[hole])
-    written = _shortened(title, layout.width - 2 * MARGIN, TITLE)
+    written = shortened(title, layout.width - 2 * MARGIN, TITLE)
     shapes.append(Words(MARGIN + 4, 32, written, TITLE, "ink", "start", True, "title"))
     for player in (NORTH, SOUTH):
         shapes += _store(layout, player, int(state.stores[0, player]))
@@ -345,7 +345,7 @@ def _footer(layout: Layout, state: State, caption: str) -> Iterator[Shape]:
         yield _triangle(MARGIN + 12, layout.footer - 7.5, 8, int(state.player[0]), "turn")
     else:
         yield Box(MARGIN + 5, layout.footer - 15, 15, 15, 2, "faint", name="turn")
-    line = _shortened(caption, room, LINE)
+    line = shortened(caption, room, LINE)
     yield Words(MARGIN + 26, layout.footer, line, LINE, "ink", "start", True, "caption")
 
 
@@ -396,6 +396,7 @@ def _arrow(layout: Layout, start: int, end: int) -> Iterator[Shape]:
     yield Outline(head, "mark", name="arrow")
 
 
-def _shortened(text: str, room: float, size: float) -> str:
+def shortened(text: str, room: float, size: float) -> str:
+    """Return a text that fits into a room at a font size, both in units of the drawing; "..." ends it."""
     letters = max(4, int(room / (size * LETTER)))
     return text if len(text) <= letters else text[: letters - 3].rstrip() + "..."

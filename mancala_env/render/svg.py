@@ -21,6 +21,7 @@ from mancala_env.render.motion import in_words as turn_in_words
 from mancala_env.render.scene import (
     HOLE,
     LINE,
+    MARGIN,
     NUMBER,
     SEED,
     Box,
@@ -31,6 +32,7 @@ from mancala_env.render.scene import (
     Words,
     describe,
     layout_of,
+    shortened,
 )
 from mancala_env.rulesets import Ruleset
 
@@ -293,6 +295,7 @@ class Film:
         drawn = []
         for step in self.steps[:-1]:
             line = caption(self.ruleset, self.timeline, step)
+            line = shortened(line, self.layout.width - 2 * MARGIN - 36, LINE)
             words = Words(40, self.layout.footer, line, LINE, "ink", "start", True)
             drawn.append((step.start, _shape(words)))
         return self._track([*drawn, (self.sown, _shapes(self.after, _FOOTER))])

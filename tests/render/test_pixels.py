@@ -1,5 +1,6 @@
 """Pictures in pixels: the tests count seeds, compare numbers and follow animations."""
 
+import os
 import shutil
 import subprocess
 
@@ -15,7 +16,7 @@ from mancala_env.errors import InvalidArgument
 from mancala_env.games import pictures, records
 from mancala_env.render.colours import PALETTES, rgb
 from mancala_env.render.motion import ends_of
-from mancala_env.render.pixels import grid_of, pixels_of
+from mancala_env.render.pixels import Frame, grid_of, pixels_of
 from mancala_env.render.scene import HOLE, MAX_SEEDS_DRAWN, layout_of
 
 
@@ -237,12 +238,6 @@ def test_without_ffmpeg_the_message_says_what_to_install(tmp_path, monkeypatch):
         pictures.save(tmp_path / "turn.mp4", Position("leyla"), action=1)
 
 
-@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed here")
-def test_what_ffmpeg_cannot_write_is_said(tmp_path):
-    with raises(OSError, "ffmpeg", "No such file or directory"):
-        pictures.save(tmp_path / "nowhere" / "turn.mp4", Position("leyla"), action=1)
-
-
 def test_stills(tmp_path):
     position = Position("leyla")
     pictures.save(tmp_path / "board.png", position, width=500, theme="dark", values={0: 3})
@@ -312,3 +307,54 @@ def test_a_game_that_cannot_be_drawn_leaves_the_old_picture(tmp_path):
         pictures.save(path, records.GameRecord("leyla", [(0, 1), (1, 99)]), width=80)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_line_break_in_a_text_is_shown_escaped():
+    one, other = (pixels_of(Position("leyla").scene(caption=text)) for text in ("a\nb", r"a\nb"))
+    assert np.array_equal(one, other)
+
+
+@pytest.fixture
+def ffmpeg(tmp_path, monkeypatch):
+    """Return a function that puts a program in the place of ffmpeg."""
+    program = tmp_path / "bin" / "ffmpeg"
+    program.parent.mkdir()
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+
+    def install(script):
+        program.write_text(f'#!/bin/sh\nfor last in "$@"; do :; done\n{script}\n')
+        program.chmod(0o755)
+
+    return install
+
+
+FRAME = Frame(np.zeros((4, 4, 3), np.uint8), 1.0)
+
+
+def test_a_video_that_cannot_be_drawn_leaves_the_old_one(tmp_path, ffmpeg):
+    ffmpeg('exec cat > "$last"')  # opens its output at once, as ffmpeg does
+    video = tmp_path / "old.mp4"
+    video.write_bytes(b"old")
+
+    def broken():
+        yield FRAME
+        raise ValueError("cannot be drawn")
+
+    with pytest.raises(ValueError, match="cannot be drawn"):
+        pictures.write_mp4(video, broken())
+    assert video.read_bytes() == b"old"
+    pictures.write_mp4(video, [FRAME], fps=2)
+    assert video.read_bytes() == bytes(2 * 4 * 4 * 3)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "old.mp4"]
+
+
+def test_what_a_video_cannot_be_written_for_is_said(tmp_path, ffmpeg):
+    ffmpeg('cat > "$last"; echo the disk is full >&2; exit 1')
+    video = tmp_path / "old.mp4"
+    video.write_bytes(b"old")
+    with raises(OSError, "ffmpeg", "the disk is full"):
+        pictures.write_mp4(video, [FRAME])
+    assert video.read_bytes() == b"old"
+    with raises(OSError, "nowhere", "No such file or directory"):
+        pictures.write_mp4(tmp_path / "nowhere" / "new.mp4", [FRAME])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "old.mp4"]

@@ -11,7 +11,7 @@ from error_checks import raises
 from mancala_env import Batch, IllegalMove, Position, Ruleset, rulesets
 from mancala_env.errors import InvalidArgument
 from mancala_env.render.motion import steps
-from mancala_env.render.scene import MAX_SEEDS_DRAWN, Box, Disc, Words, describe, layout_of
+from mancala_env.render.scene import LETTER, LINE, MAX_SEEDS_DRAWN, Box, Disc, Words, describe, layout_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 LONG_TURN = Position("layli_goobalay", seeds=[3, 2, 1, 8, 1, 8, 0, 1, 0, 3, 0, 1])
@@ -310,3 +310,11 @@ def test_turns_of_two_rulesets_move_apart_on_one_page():
 @pytest.mark.parametrize("text", ["a\x0bb", "\x00", "\ud800"])
 def test_a_caption_that_xml_cannot_contain_is_escaped(text):
     ElementTree.fromstring(Position("leyla").to_svg(caption=text).encode())
+
+
+def test_captions_of_a_turn_fit_on_a_narrow_board():
+    narrow = Ruleset(name="n3", row_width=3)
+    svg = Position.from_text("n3 6,1,0/1,2,0 12-2 N stall=2", narrow).to_svg(action=1)
+    lines = re.findall(r'<text x="40" [^>]*>([^<]*)<', svg)
+    assert lines
+    assert all(40 + len(line) * LINE * LETTER <= layout_of(narrow).width for line in lines)
