@@ -52,14 +52,17 @@ def lines(quiet: bool, total: int | None = None) -> Iterator[Callable[..., None]
     """Yield a function ``show(text, seconds, done=0)`` for the progress of a search.
 
     A terminal shows the last text, with a bar of `done` out of `total`. A file gets lines: the first after
-    two seconds, later lines at growing intervals.
+    two seconds of each search, later lines at growing intervals.
     """
-    due = 2.0
+    due, last = 2.0, 0.0
     with _bars(quiet, "TimeElapsedColumn") as bars:
         task = None if bars is None else bars.add_task("", total=total)
 
         def show(text: str, seconds: float, done: int = 0) -> None:
-            nonlocal due
+            nonlocal due, last
+            if seconds < last:  # another search has begun
+                due = 2.0
+            last = seconds
             if bars is not None:
                 bars.update(task, completed=done, description=text)
             elif not quiet and seconds >= due:

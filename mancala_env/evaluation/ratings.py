@@ -147,7 +147,7 @@ def fit_ratings(
         matches: MatchResults or PairCounts; several matches of the same agents add up.
         fixed: Ratings to keep, such as those of the ladder. Only other agents are fitted, but all agents are
             returned. The intervals of the fitted agents include the uncertainty of the fixed ratings.
-        seed: Random seed of the bootstrap, which affects only the last digit of the intervals.
+        seed: Random seed of the bootstrap. It moves the ends of intervals by a few percent of their width.
         num_replicates: R, number of bootstrap replicates.
 
     Returns:

@@ -17,7 +17,9 @@ from mancala_env.games.set_up import set_up
 from mancala_env.render.scene import Scene, describe
 from mancala_env.render.svg import Film, Theme, check_look, svg_of
 from mancala_env.render.text import draw
-from mancala_env.rulesets import Ruleset, RulesetLike, lookup, names
+from mancala_env.rulesets import Ruleset, RulesetLike, lookup
+
+_LAST_ROUND = int(np.iinfo(np.int32).max)
 
 
 class Turn(NamedTuple):
@@ -298,7 +300,7 @@ class Position:
         """Return the start of the next round (RULES 5); None if the match is over.
 
         Raises:
-            InvalidPosition: The round is not over, or seeds are missing.
+            InvalidPosition: The round is not over, seeds are missing, or the round has the highest number.
         """
         if not self.is_over:
             legal = _listed(self.legal_actions)
@@ -309,6 +311,8 @@ class Position:
                 f"the next round is set up from all {total} seeds, but {missing} are missing here; put "
                 "captured seeds in stores"
             )
+        if self.round == _LAST_ROUND:
+            raise InvalidPosition(f"no round follows round {_LAST_ROUND:,}, the highest number")
         after = self.copy()
         return None if single_game.next_round(self._rules, after._games) else after
 
@@ -352,7 +356,7 @@ class Position:
         return self.ruleset, self._games.tobytes()
 
     def __repr__(self) -> str:
-        own = "" if self.ruleset.name in names() else f", {self.ruleset!r}"
+        own = "" if self.ruleset.is_bundled else f", {self.ruleset!r}"
         return f"Position.from_text({self.to_text()!r}{own})"
 
     def to_svg(

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mancala_env._util.checks import is_number
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.batch import Batch
 from mancala_env.rulesets import RulesetLike, lookup
@@ -38,8 +39,8 @@ def measure(
     Raises:
         InvalidArgument: `seconds` is not a positive finite number, or `num_threads` is invalid.
     """
-    if not 0 < seconds < math.inf:
-        raise InvalidArgument(f"seconds must be a finite number above 0, not {seconds}")
+    if not is_number(seconds) or not 0 < seconds < math.inf:
+        raise InvalidArgument(f"seconds must be a finite number above 0, not {seconds!r}")
     ruleset = lookup(ruleset)
     batch = Batch(ruleset, NUM_GAMES, seed=1, num_threads=num_threads)
     rng = np.random.default_rng(1)

@@ -152,7 +152,9 @@ class Ruleset:
         'pair'
         """
         plain = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {name: value for name, value in plain.items() if value != "" or name == "title"}
+        usual = _CATALOGUE.get(self.name, Ruleset())  # whose texts lookup takes where one is missing
+        kept = ("title", *(name for name in ("region", "source") if getattr(usual, name)))
+        return {name: value for name, value in plain.items() if value != "" or name in kept}
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a .yaml, .yml or .json file, which :func:`lookup` and the browser page read.

@@ -14,15 +14,18 @@ import xml.etree.ElementTree as ET
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from checkpoints import identity_of, write_checkpoint
-from error_checks import names
+from error_checks import names, raises
 
 from mancala_env import Position, cli, rulesets, solver
 from mancala_env._util.installation import pip_command
 from mancala_env._util.package_data import bundled_file
-from mancala_env.games import records
+from mancala_env.cli.progress import lines
+from mancala_env.errors import InvalidArgument
+from mancala_env.games import records, speed
 from mancala_env.training.config import read_config
 from mancala_env.version import __version__
 
@@ -195,6 +198,13 @@ def test_ctrl_c_shows_the_bounds_so_far():
 
 
 @pytest.mark.slow
+def test_speed_refuses_what_is_not_a_time():
+    wrong: list[Any] = ["2", None, 0, float("nan")]
+    for seconds in wrong:
+        with raises(InvalidArgument, "seconds", seconds):
+            speed.measure(seconds=seconds)
+
+
 def test_speed_measures_the_engine(json_of, mancala_here):
     rows = json_of("speed", "--seconds", "0.1", "--ruleset", "leyla", "--num_threads", "1")
     assert len(rows) == 2
@@ -787,3 +797,12 @@ def test_an_odd_number_of_games_is_refused_before_a_ruleset_is_prepared(
     assert names(said, [option.strip("-"), "even", 3]), said
     assert said.count("\n") == 1
     assert not (tmp_path / "cache").exists()
+
+
+def test_every_search_shows_progress_from_its_start(capsys):
+    with lines(quiet=False) as show:
+        for text in ("South", "North"):
+            for seconds in range(10):
+                show(text, float(seconds))
+    said = capsys.readouterr().err.splitlines()
+    assert said == [f"{n} s: {text}" for text in ("South", "North") for n in (2, 4, 8)]

@@ -368,3 +368,9 @@ def test_rightmost_is_the_last_hole_of_an_anticlockwise_first_turn():
 
 def test_ludiis_gabradarre_starts_freely():
     assert Position("ludii_leyla_gobale_gabradarre").legal_actions == (0, 1, 2, 3, 4, 5)
+
+
+def test_the_round_of_the_highest_number_has_no_next_one():
+    last = Position.from_text("leyla 0,0,0,0,0,0/0,0,0,0,0,0 30-18 S round=2147483647")
+    with raises(InvalidPosition, "2,147,483,647"):
+        last.next_round()

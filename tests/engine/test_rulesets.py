@@ -232,3 +232,10 @@ def test_a_later_option_changes_stored_results_only_where_it_is_used(monkeypatch
 
 def test_hashes_of_rulesets_in_results_files_stay() -> None:
     assert rules_hash(rulesets.lookup("layli_goobalay")) == "98a4ea512ee0f5fb"
+
+
+def test_a_catalogue_ruleset_without_region_and_source_is_read_back(tmp_path):
+    own = replace(rulesets.lookup("leyla"), region="", source="")
+    own.save(tmp_path / "own.yaml")
+    assert rulesets.lookup(own.to_dict()) == rulesets.lookup(tmp_path / "own.yaml") == own
+    assert eval(repr(Position(own))) == Position(own)

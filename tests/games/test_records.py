@@ -6,6 +6,7 @@ import random
 import re
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from error_checks import raises
@@ -354,6 +355,11 @@ def test_values_in_a_comment():
     comment = values_comment(1, {0: -4, 11: 2.25, 3: 0}, "why not")
     assert comment == "[%values N1=-4 N12=+2.25 N4=+0] why not"
     assert values_comment(0, {0: -0.00001}, "") == "[%values S1=+0]"
+    assert values_comment(0, {0: -999_999_999}) == "[%values S1=-999999999]"
+    wrong: list[Any] = [1e9, -1e10, float("nan"), float("inf"), "3"]
+    for value in wrong:
+        with raises(InvalidArgument, "values", "999,999,999", value):
+            values_comment(0, {0: value})
     assert RecordedTurn(1, 0, comment).values == {0: -4, 11: 2.25, 3: 0}
     for text in ("N1=x", "N0=5"):
         assert RecordedTurn(1, 0, f"[%values {text}]").values == {}

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from mancala_env._util.checks import is_number
 from mancala_env.engine.episode import SEEDS, EpisodeSettings, Rounds, encode_rounds, end_of_round
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import NORTH, PLAYERS, SOUTH, encode, load, save
-from mancala_env.errors import InvalidPosition, MancalaError
+from mancala_env.errors import InvalidArgument, InvalidPosition, MancalaError
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import Position, Turn
 
@@ -16,6 +17,7 @@ MAX_TURNS = 1_000_000
 """Most turns of a game: 1,000 rounds of 1,000 turns."""
 RESIGNED = "resigned"
 
+_LARGEST_VALUE = 999_999_999
 _VALUES = re.compile(r"\[%values((?: [SN][1-9]\d?=[-+]?\d{1,9}(?:\.\d{1,9})?)*)\]", re.ASCII)
 
 
@@ -57,9 +59,14 @@ def values_comment(player: int, values: Mapping[int, float], text: str = "") -> 
         player: The player who chose, 0 or 1.
         values: Value of each action for that player, in seeds or as a share; four decimals are kept.
         text: Rest of the comment.
+
+    Raises:
+        InvalidArgument: A value is not a number from -999,999,999 to 999,999,999.
     """
     words = ["[%values"]
     for action, value in values.items():
+        if not is_number(value) or not abs(value) <= _LARGEST_VALUE:
+            raise InvalidArgument(f"values must be numbers of at most {_LARGEST_VALUE:,}, not {value!r}")
         words.append(f"{turn_text(player, action)}=" + f"{value:+z.4f}".rstrip("0").rstrip("."))
     return f"{' '.join(words)}] {text}".rstrip()
 
