@@ -128,7 +128,7 @@ def step(
     Raises:
         IllegalMove: An action is illegal, and `illegal` is "raise"; the message names the game.
         InvalidPosition: `games` has another shape or type, or a game is impossible. Or `rounds` is 1 and
-            territory has changed hands.
+            territory has changed hands. Or a next round would lack seeds.
         InvalidRuleset: The ruleset is unknown.
         NoValueNetwork: The observation is "values", and no value network of the ruleset is bundled.
         InvalidArgument: Another argument is invalid, or an array is not on the CPU.
