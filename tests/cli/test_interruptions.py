@@ -57,6 +57,7 @@ def test_a_signal_keeps_a_game_and_is_named(number):
         wait_until(lambda: "your turn:" in program.said, "a turn")
         os.write(hand, b"3\n")
         wait_until(lambda: program.said.count("your turn:") == 2, "a turn")
+        time.sleep(0.2)  # until it reads; see soak_losses.stopped_game
         program.send(number)
         assert program.wait() == 128 + number
         last = program.said.splitlines()[-1]

@@ -143,7 +143,7 @@ def test_the_simulator_plays_equal_games():
     simulated = os.environ | {SIMULATOR: "1"}
     run = subprocess.run([sys.executable, *words], env=simulated, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout[-5000:] + run.stderr[-2000:]
-    assert f"{len(rulesets.names()) + 3} passed" in run.stdout
+    assert f"{len(rulesets.names()) + 4} passed" in run.stdout
 
 
 def test_a_step_after_the_end_leaves_the_end(cuda_batch: Any) -> None:

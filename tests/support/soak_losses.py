@@ -142,6 +142,8 @@ def stopped_game(seed: int) -> int:
             legal = program.said.rpartition("Legal: ")[2].partition(".")[0].split(", ")
             os.write(hand, f"{rng.choice(legal)}\n".encode())
         wait_until(lambda: program.said.count("your turn:") > turns, "a turn")
+        # Python handles a signal that comes right before it begins to read only after it has read.
+        time.sleep(0.2)
         program.send(number)
         status = program.wait()
         assert status == 128 + number, f"status {status}: {program.said[-400:]}"
