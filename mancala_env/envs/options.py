@@ -234,12 +234,6 @@ def starting_game(ruleset: Ruleset, rounds: Rounds, position: Any) -> np.ndarray
         raise InvalidPosition(
             f"position is of {position.ruleset.name}, but the environment plays {ruleset.name}"
         )
-    missing = ruleset.total_seeds - sum(position.counts)
-    if missing and rounds != 1:
-        raise InvalidPosition(
-            f"position misses {missing} of {ruleset.total_seeds} seeds, so no next round can be set up; "
-            "put captured seeds in stores, or play with rounds=1"
-        )
     return check_running(ruleset, rounds, position.games)
 
 

@@ -307,8 +307,8 @@ class Batch:
 
         Raises:
             InvalidPosition: The array has another shape or type, or a game is over or impossible. Or
-                `rounds` is 1 and territory has changed hands, for which single rounds have no actions.
-                Or a next round would lack seeds. Nothing has changed.
+                `rounds` is 1 and territory has changed hands: the actions of a single round cover only the
+                row. Or a next round would lack seeds. Nothing has changed.
         """
         wanted = self._wanted(where)
         games = cpu_array("games", games)
