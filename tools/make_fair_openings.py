@@ -1,8 +1,8 @@
 """Find the fair openings of rulesets: ``python -m tools.make_fair_openings layli_goobalay``.
 
-Two null-window searches show whether best play from a position ends even. With ``--kept FILE``, decided
-positions are kept in a file, from which the same command resumes. ``--check`` solves the stored openings
-again without the book of solved positions, and writes no file.
+One or two null-window searches show whether best play from a position ends even. With ``--kept FILE``,
+decided positions are kept in a file, from which the same command resumes. ``--check`` solves the stored
+openings again without the book of solved positions, and writes no file.
 """
 
 import sys
@@ -14,19 +14,24 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from mancala_env import agents
 from mancala_env._util.checks import whole
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import check_can_be_written, written_whole
 from mancala_env._util.package_data import DATA, bundled_file, rulesets_with
+from mancala_env.agents.searchers import MinimaxAgent
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.fair_openings import NO_TURN, FairOpening, fair_openings
 from mancala_env.evaluation.results_file import LinesFile
 from mancala_env.games.position import Position
+from mancala_env.networks.value_files import has_bundled_network
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.book import keys_of
 from mancala_env.solver.exact import OutOfTime, Solver
 
 TURNS = 4
+# Turns of the search that guesses on which side of 0 a margin is.
+_GUESS_TURNS = 10
 _Found = TypeVar("_Found")
 
 
@@ -56,14 +61,18 @@ def positions_within(ruleset: Ruleset, turns: int) -> dict[tuple[int, ...], Posi
     return found
 
 
-def margin_within(solver: Solver, position: Position, most: int) -> int | None:
-    """Return the exact final lead of the player to move, or None if it is not within `most` of 0."""
+def margin_within(solver: Solver, position: Position, most: int, guess: int = 0) -> int | None:
+    """Return the exact final lead of the player to move, or None if it is not within `most` of 0.
+
+    If it is not, and `guess` is on its side of 0, one null-window search is enough.
+    """
     lead = lead_of(position)
     lower, upper = solver.known_bounds(position)
     lower, upper = max(lower, -most - 2 - lead), min(upper, most + 2 - lead)
     if lower > upper:
         return None
-    margin = lead + (lower if lower == upper else solver.narrow(position, lower, upper, guess=-lead))
+    guess = min(max(guess, -most), most + 2) - lead
+    margin = lead + (lower if lower == upper else solver.narrow(position, lower, upper, guess))
     return margin if abs(margin) <= most else None
 
 
@@ -80,6 +89,10 @@ class Decisions(LinesFile):
     def __init__(self, solver: Solver, path: Path | None = None) -> None:
         super().__init__(path)
         self.solver, self._margins = solver, dict[tuple[int, tuple[int, ...]], int | None]()
+        network = "value+" if has_bundled_network(solver.ruleset) else ""
+        agent = agents.make(f"{network}minimax:{_GUESS_TURNS}", solver.ruleset)
+        assert isinstance(agent, MinimaxAgent)
+        self._search = agent
 
     def take(self, fields: dict[str, Any]) -> None:
         """Store the fields of a line; see LinesFile."""
@@ -88,7 +101,8 @@ class Decisions(LinesFile):
     def margin(self, line: tuple[int, ...], position: Position, most: int) -> int | None:
         """Return what :func:`margin_within` finds for the position after a line of actions."""
         if (most, line) not in self._margins:
-            margin = self._margins[most, line] = margin_within(self.solver, position, most)
+            guess = round(float(self._search.action_values(position.games).max()))
+            margin = self._margins[most, line] = margin_within(self.solver, position, most, guess)
             self.append_line({"format": 1, "most": most, "turns": line, "margin": margin})
         return self._margins[most, line]
 

@@ -49,11 +49,18 @@ from mancala_env.solver.proofs import (
     joined,
     keys_of,
     look_up,
+    prefetch_bucket,
     ransom_code,
     scope_of,
     store,
 )
-from mancala_env.solver.shared_marks import is_busy, num_deferrals, set_busy, set_deferrals
+from mancala_env.solver.shared_marks import (
+    is_busy,
+    num_deferrals,
+    prefetch_deferrals,
+    set_busy,
+    set_deferrals,
+)
 from mancala_env.solver.table import NO_MOVE
 
 # Columns of a position in frames and kept turns: its board and its keys (uint64).
@@ -250,6 +257,21 @@ def _play_turns(rules, scope, line, first, game, beta):
 
 
 @kernel
+def _write_turn_keys(rules, scope, table, attempts, line, first, game, beta, kept):
+    """Write the keys of the positions after the kept turns, and start loading what the tables have on them.
+
+    A large table is not in the caches. Loading all entries at once takes about as long as loading one.
+    """
+    for row in range(first, first + kept):
+        after = _game_in(line.turn_words, line.turn_nums, row, game.territory)
+        keys = keys_of(rules, after, scope)
+        _write_keys(line.turn_words, row, keys)
+        prefetch_bucket(table, keys)
+        beta_after = _beta_after(beta, line.turn_nums[row, _GAIN], after.player != game.player)
+        prefetch_deferrals(attempts, keys.exact, beta_after)
+
+
+@kernel
 def _look_up_turns(rules, scope, table, attempts, line, first, game, beta, hint, proved, kept):
     """Step 4: look up the positions after the kept turns, and keep those that the table does not answer.
 
@@ -257,11 +279,12 @@ def _look_up_turns(rules, scope, table, attempts, line, first, game, beta, hint,
     """
     turn_words, turn_nums = line.turn_words, line.turn_nums
     left = first
+    _write_turn_keys(rules, scope, table, attempts, line, first, game, beta, kept)
     for row in range(first, first + kept):
         after = _game_in(turn_words, turn_nums, row, game.territory)
         gain, action = turn_nums[row, _GAIN], turn_nums[row, _ACTION]
         changes_sides = after.player != game.player
-        keys = keys_of(rules, after, scope)
+        keys = _keys_in(turn_words, row)
         lower, at_least, upper, at_most, _ = look_up(table, after, keys)
         if changes_sides:
             lower, upper = gain - upper, gain - lower
@@ -279,7 +302,6 @@ def _look_up_turns(rules, scope, table, attempts, line, first, game, beta, hint,
             turn_nums[row, _SCORE] += _HINTED
         beta_after = _beta_after(beta, gain, changes_sides)
         turn_nums[row, _DEFERRALS] = num_deferrals(attempts, keys.exact, beta_after)
-        _write_keys(turn_words, row, keys)
         if left != row:
             for i in range(_USED_WORDS):
                 turn_words[left, i] = turn_words[row, i]

@@ -32,6 +32,7 @@ import numpy as np
 
 from mancala_env.engine.board import SPREAD, Board
 from mancala_env.engine.jit.decorator import kernel
+from mancala_env.engine.jit.prefetch import prefetch
 from mancala_env.engine.state import NORTH, RIGHTMOST_OPENING, SOUTH, UUR, as_actions, owned_by, row_of
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.solver.table import (
@@ -244,6 +245,12 @@ def look_up(table, game, keys):
         if entry.upper < upper and holds_upper and (is_for_stall or chain < turns_left):
             upper, at_most = entry.upper, Conditions(chain, entry.need_mine, drain_theirs)
     return lower, at_least, upper, at_most, move
+
+
+@kernel
+def prefetch_bucket(table, keys):
+    """Start loading what :func:`look_up` reads."""
+    prefetch(table, _bucket_of(table, keys))
 
 
 @kernel

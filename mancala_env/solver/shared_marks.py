@@ -7,6 +7,7 @@ searching. In both tables a new entry may replace an older entry. A lost entry c
 import numpy as np
 
 from mancala_env.engine.jit.decorator import kernel
+from mancala_env.engine.jit.prefetch import prefetch
 from mancala_env.solver.proofs import U0
 
 NUM_ATTEMPTS = 1 << 18
@@ -26,6 +27,12 @@ def _attempt(exact_key, beta):
 @kernel
 def _place_of(attempts, attempt):
     return np.int64((attempt >> _U8) & np.uint64(len(attempts) - 1))
+
+
+@kernel
+def prefetch_deferrals(attempts, exact_key, beta):
+    """Start loading what :func:`num_deferrals` reads."""
+    prefetch(attempts, _place_of(attempts, _attempt(exact_key, beta)))
 
 
 @kernel

@@ -101,9 +101,9 @@ def test_a_search_resumes_from_its_decided_positions(tmp_path, monkeypatch, caps
     (tmp_path / "kept").write_bytes(decided + b'{"format":1,"mo')  # a killed program left half of a line
     searched: list[Position] = []
 
-    def counted(solver: Solver, position: Position, most: int) -> int | None:
+    def counted(solver: Solver, position: Position, most: int, guess: int) -> int | None:
         searched.append(position)
-        return margin_within(solver, position, most)
+        return margin_within(solver, position, most, guess)
 
     monkeypatch.setattr(make_fair_openings, "margin_within", counted)
     assert main(words) == 0
@@ -120,6 +120,15 @@ def test_a_search_resumes_from_its_decided_positions(tmp_path, monkeypatch, caps
 def test_the_last_opening_has_its_value_without_the_book(name: str) -> None:
     opening = fair_openings(name)[-1]
     assert margin_of(Solver(name, memory_mb=256, use_book=False), opening.position) == opening.margin
+
+
+@pytest.mark.parametrize("most", [0, 4, 14])
+@pytest.mark.parametrize("guess", [-99, -5, 0, 1, 7, 99])
+def test_a_guess_changes_no_margin(most: int, guess: int) -> None:
+    solver = Solver("gabata_3", memory_mb=64, use_book=False)
+    for position in list(positions_within(solver.ruleset, 2).values()):
+        exact = lead_of(position) + solver.value(position)
+        assert margin_within(solver, position, most, guess) == (exact if abs(exact) <= most else None)
 
 
 @pytest.mark.slow
@@ -229,10 +238,10 @@ def test_an_incomplete_search_writes_no_file(more: list[str], tmp_path, capsys) 
 def test_a_partial_file_leaves_out_what_is_undecided(tmp_path, monkeypatch, capsys) -> None:
     undecided = {fair_openings(EVEN)[1].position.key}
 
-    def within_time(solver: Solver, position: Position, most: int) -> int | None:
+    def within_time(solver: Solver, position: Position, most: int, guess: int) -> int | None:
         if position.key in undecided:
             raise OutOfTime("out of time")
-        return margin_within(solver, position, most)
+        return margin_within(solver, position, most, guess)
 
     monkeypatch.setattr(make_fair_openings, "margin_within", within_time)
     words = [EVEN, "--turns", "2", "--folder", str(tmp_path)]
