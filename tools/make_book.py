@@ -124,7 +124,10 @@ class Draft:
                 else:
                     child = by_key[int(keys_of(ruleset, after.games)[0])]
                     won = _margin(after.stores, player) - _margin(entry.position.stores, player)
-                    entry.children.append((child, 1 if after.player == player else -1, won))
+                    sign = 1 if after.player == player else -1
+                    # A key may leave out the seeds in owned holes, which the child then has others of.
+                    won += sign * (certain_part(after.games) - certain_part(child.position.games))
+                    entry.children.append((child, sign, won))
                     child.parents.append(entry)
 
     def rests(self) -> np.ndarray:

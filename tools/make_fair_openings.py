@@ -26,7 +26,7 @@ from mancala_env.evaluation.results_file import LinesFile
 from mancala_env.games.position import Position
 from mancala_env.networks.value_files import has_bundled_network
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.solver.book import keys_of
+from mancala_env.solver.book import certain_part, keys_of
 from mancala_env.solver.exact import OutOfTime, Solver
 
 TURNS = 4
@@ -44,7 +44,8 @@ def positions_within(ruleset: Ruleset, turns: int) -> dict[tuple[int, ...], Posi
     """Return the different running positions within some turns of the start, by a shortest line to each."""
 
     def identity(position: Position) -> tuple[int, int]:
-        return int(keys_of(ruleset, position.games)[0]), lead_of(position)
+        certain = lead_of(position) + certain_part(position.games)
+        return int(keys_of(ruleset, position.games)[0]), certain
 
     level = found = {(): Position(ruleset)}
     known = {identity(found[()])}
@@ -79,23 +80,26 @@ def margin_within(solver: Solver, position: Position, most: int, guess: int = 0)
 class Decisions(LinesFile):
     """Decided margins of positions by their lines, kept in a file if one is given.
 
-    A line of the file has `most`, the largest margin that counts as fair, `turns`, the actions from the
-    start, and `margin`, null if it is larger.
+    A line of the file has the name and `rules` of the ruleset, `most`, the largest margin that counts as
+    fair, `turns`, the actions from the start, and `margin`, null if it is larger.
     """
 
-    formats = (1,)
-    kind = "decided positions; name another --kept"
+    formats = (2,)
 
     def __init__(self, solver: Solver, path: Path | None = None) -> None:
         super().__init__(path)
+        self.kind = f"decided positions of {solver.ruleset.name}; name another --kept"
         self.solver, self._margins = solver, dict[tuple[int, tuple[int, ...]], int | None]()
         network = "value+" if has_bundled_network(solver.ruleset) else ""
         agent = agents.make(f"{network}minimax:{_GUESS_TURNS}", solver.ruleset)
         assert isinstance(agent, MinimaxAgent)
         self._search = agent
+        self._of = {"ruleset": solver.ruleset.name, "rules": solver.ruleset.options_hash}
 
     def take(self, fields: dict[str, Any]) -> None:
         """Store the fields of a line; see LinesFile."""
+        if any(fields[name] != value for name, value in self._of.items()):
+            raise ValueError("of other rules")
         self._margins[fields["most"], tuple(fields["turns"])] = fields["margin"]
 
     def margin(self, line: tuple[int, ...], position: Position, most: int) -> int | None:
@@ -103,7 +107,8 @@ class Decisions(LinesFile):
         if (most, line) not in self._margins:
             guess = round(float(self._search.action_values(position.games).max()))
             margin = self._margins[most, line] = margin_within(self.solver, position, most, guess)
-            self.append_line({"format": 1, "most": most, "turns": line, "margin": margin})
+            decided = {"most": most, "turns": line, "margin": margin}
+            self.append_line({"format": 2, **self._of, **decided})
         return self._margins[most, line]
 
     def opening(self, line: tuple[int, ...], position: Position, margin: int) -> FairOpening:

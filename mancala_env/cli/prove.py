@@ -91,10 +91,11 @@ def _prove(position: Position, plan: Any, file: Path, options: Any) -> Proof:
                 checkpoint=checkpoint,
                 progress=lambda now: show(_line(now), now.seconds),
             )
+        proof.save(file)
     except KeyboardInterrupt:
         kept = f"the same command resumes from {checkpoint}" if checkpoint.exists() else ""
         raise Interrupted(kept) from None
-    proof.save(file)
+    checkpoint.unlink(missing_ok=True)
     return proof
 
 

@@ -3,8 +3,9 @@
 A book file (``python -m tools.make_book layli_goobalay``) contains only values, and one line of best play
 from the start to the end of the round. The values are in breadth-first order of new positions from the start,
 with ascending actions. Loading a book replays these turns, which takes milliseconds. A checksum of the
-positions' keys detects a book of other rules. Positions are seen from the player to move, so a book serves
-both players. They include the stall counter, but not the stores.
+positions' keys detects a book of other opening positions. It cannot detect rules that differ only later: if
+the rules of a ruleset change, its book must be made again from an empty file. Positions are seen from the
+player to move, so a book serves both players. They include the stall counter, but not the stores.
 """
 
 import zlib
@@ -78,7 +79,7 @@ def opening_positions(ruleset: Ruleset, turns: int, most: int | None = None) -> 
 
 
 def checksum_of(keys: np.ndarray) -> int:
-    """Return the checksum of a book's positions, which detects a book of other rules."""
+    """Return the checksum of a book's positions, which detects a book with others."""
     return zlib.crc32(keys.tobytes())
 
 

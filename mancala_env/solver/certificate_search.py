@@ -7,6 +7,7 @@ shortest one is kept. :mod:`mancala_env.solver.certificate_trials` makes an atte
 """
 
 import json
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,6 +24,7 @@ from mancala_env.solver import certificate_walk as walks
 from mancala_env.solver.certificate import (
     MOST_LETTERS,
     Claim,
+    InvalidProof,
     Proof,
     num_seeds,
     position_lines,
@@ -99,13 +101,14 @@ def prove(
         memory_mb: Most megabytes of the solver's table. The walk takes about 100 bytes for each position.
         num_threads: CPU threads of the solver.
         checkpoint: File that keeps the found turns every half minute and after an exception such as Ctrl-C.
-            The same call resumes from it, after it has searched the value again. It is deleted at the end.
+            The same call resumes from it, after it has searched the value again. Delete it when the proof is
+            saved.
         progress: Called twice a second.
 
     Raises:
         InvalidPosition: The round is over, territory has changed hands, or the ruleset's name is not 1 to 64
             printable ASCII characters without spaces.
-        InvalidArgument: Another argument is invalid, or `plan.cap` is too small for a proof.
+        InvalidArgument: Another argument or the checkpoint is invalid, or `plan.cap` is too small.
 
     >>> from mancala_env import Position
     >>> proof = prove(Position({"like": "leyla", "row_width": 3, "name": "small"}))
@@ -117,13 +120,17 @@ def prove(
     # A value from the book would leave the table empty, on which trials rely.
     solver = Solver(position.ruleset, memory_mb=memory_mb, num_threads=num_threads, use_book=False)
     try:
-        proof = _Maker(position, plan, solver, checkpoint, progress).make()
+        return _Maker(position, plan, solver, checkpoint, progress).make()
     finally:
         solver.on_call = None  # a reference cycle would keep the table until garbage is collected
-    verify(proof)
-    if checkpoint is not None:
-        checkpoint.unlink(missing_ok=True)
-    return proof
+
+
+def _are_attempts(letters: dict[str, Any]) -> bool:
+    """Return whether each key is a player, a leaf and a seed, and each value ASCII letters."""
+    return all(
+        re.fullmatch(r"[01] \d{1,3} \d+", key, re.ASCII) and isinstance(text, str) and text.isascii()
+        for key, text in letters.items()
+    )
 
 
 class _Maker:
@@ -148,9 +155,20 @@ class _Maker:
         rules = position.ruleset.options_hash
         self.settings = {**asdict(plan), "position": position_lines(position), "rules": rules}
         self._load()
+        self.is_resumed = bool(self.letters or self.unfinished)
 
     def make(self) -> Proof:
-        """Return the proof, not yet verified."""
+        """Return the verified proof."""
+        proof = self._proof()
+        try:
+            verify(proof)
+        except InvalidProof as error:
+            if not self.is_resumed:
+                raise
+            raise InvalidArgument(f"{self.checkpoint}: {error}; delete it to start again") from None
+        return proof
+
+    def _proof(self) -> Proof:
         player, stores, total = self.position.player, self.position.stores, num_seeds(self.position)
         lead = self.solver.value(self.position) + stores[player] - stores[1 - player]
         south = (total + (lead if player == SOUTH else -lead)) // 2
@@ -175,7 +193,12 @@ class _Maker:
                 self.letters[key] = self._attempt(claim, seed, key)
                 self.unfinished = {}
                 self._save()
-        return claim._replace(letters=min(self._found(claim), key=len).encode())
+        found = self._found(claim)
+        if not found:  # one attempt at least is never longer than others
+            raise InvalidArgument(
+                f"{self.checkpoint} lacks the letters of an attempt; delete it to start again"
+            )
+        return claim._replace(letters=min(found, key=len).encode())
 
     def _found(self, claim: Claim) -> list[str]:
         """Return the letters of the finished attempts of a claim."""
@@ -225,7 +248,11 @@ class _Maker:
         with suppress(ValueError):
             kept = json.loads(self.checkpoint.read_bytes())
         parts = ("settings", "letters", "unfinished")
-        if not isinstance(kept, dict) or not all(isinstance(kept.get(part), dict) for part in parts):
+        is_whole = isinstance(kept, dict) and all(isinstance(kept.get(part), dict) for part in parts)
+        if is_whole:
+            finished = {key: text or "" for key, text in kept["letters"].items()}  # None: longer than others
+            is_whole = _are_attempts(finished) and _are_attempts(kept["unfinished"])
+        if not is_whole:
             raise InvalidArgument(
                 f"{self.checkpoint} must be a checkpoint of a proof; delete it to start again"
             )

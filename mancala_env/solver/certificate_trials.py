@@ -130,6 +130,7 @@ class Attempt:
         """
         self.walk = Walk(position, claim, DEFAULT_MEMORY_MB, _UNDO_SPARE)
         self._solver = solver
+        self._is_exact = claim.cap == 255 or position.ruleset.landing == "uur"
         # Most positions of the first trials, of those that follow if none is finished, and so on.
         smaller = (_FIRST_TRIAL * _TRIAL_FACTOR**n for n in range(trial.bit_length()))
         self._limits = [*(limit for limit in smaller if limit < trial), *[trial] * (trial > 0)]
@@ -145,7 +146,8 @@ class Attempt:
         """Walk to the next letter and find it; return whether the claim is proved.
 
         Raises:
-            InvalidArgument: The accounts of the claim do not prove it, or a given letter names no turn.
+            InvalidArgument: The accounts of the claim do not prove it, or a given letter names no turn or one
+                that loses.
             LeafTooLarge: The searches of small positions take too long.
         """
         status = self.advance()
@@ -160,6 +162,8 @@ class Attempt:
                 f"the checkpoint has a letter that names no turn ({self.walk.where()}); delete it"
             )
         if status == walks.REFUTED:
+            if self._is_exact:
+                raise InvalidArgument(f"the checkpoint has turns that lose ({self.walk.where()}); delete it")
             raise InvalidArgument(f"cap={self.walk.claim.cap} is too small for a proof; {self.walk.where()}")
         return False
 

@@ -89,8 +89,8 @@ class Solution:
 class Solver(Prover):
     """Exact values of positions of one ruleset, with a table that is kept between positions.
 
-    A solver must not be used from two threads at once. It runs `num_threads` threads itself. Methods raise
-    SolverInputError for a position of another ruleset.
+    A solver must not be used from two threads at once, or from `progress`. It runs `num_threads` threads
+    itself. Methods raise SolverInputError for a position of another ruleset, and while another search runs.
 
     Attributes:
         ruleset: The ruleset.
@@ -172,7 +172,7 @@ class Solver(Prover):
                 action = row - 1 if 0 < row < len(search.arrays.rows) else None
                 progress(Progress(*search.bounds_of(0), self.nodes - nodes_before, now - started, action))
 
-        self.deadline, self.on_call = started + limit, report
+        deadline, self.deadline, self.on_call = self.deadline, min(self.deadline, started + limit), report
         try:
             search.close(with_values)
             if with_line:
@@ -182,7 +182,7 @@ class Solver(Prover):
                 raise
             search.read_known()
         finally:
-            self.deadline, self.on_call = np.inf, None
+            self.deadline, self.on_call = deadline, None
         report(force=True)
         return search.solution(line, self.nodes - nodes_before, time.monotonic() - started)
 
@@ -205,7 +205,7 @@ class Solver(Prover):
         return self.within(most_nodes, lambda: self.value(position))
 
     def action_values_within(self, position: Position, most_nodes: int) -> dict[int, int] | None:
-        """Return the value of every legal action, or None if that takes more than `most_nodes` nodes.
+        """Return the value of every legal action, or None if that is unfinished after `most_nodes` nodes.
 
         The result is as deterministic as that of :meth:`value_within`, which has the same errors.
         """
@@ -262,9 +262,18 @@ class Solver(Prover):
     def narrow(self, position: Position, lower: int, upper: int, guess: int = 0) -> int:
         """Return the value of a position between two bounds that have its parity, from a first guess.
 
-        The position must be running, unless the bounds are equal. After the deadline it raises OutOfTime.
+        The position must be running, unless the bounds are equal.
+
+        Raises:
+            InvalidArgument: The bounds are in the wrong order, or odd where the number of seeds on the board
+                is even, or even where it is odd.
+            OutOfTime: The deadline has passed.
         """
         self._check(position)
+        seeds = int(position.seeds.sum())
+        if lower > upper or (lower - seeds) % 2 or (upper - seeds) % 2:
+            parity = "odd" if seeds % 2 else "even"
+            raise SolverInputError(f"bounds must be {parity} and in order, not {lower} and {upper}")
         beta = study.first_beta(lower, upper, guess)
         while lower < upper:
             answer = self._prove_value(position.games, beta)

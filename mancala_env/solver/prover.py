@@ -72,6 +72,7 @@ class Prover:
         self._paces: list[tuple[Pace, Pace]] = []  # with and without a time limit
         self.deadline, self.is_cancelled = math.inf, False
         self._last_node = NO_LIMIT
+        self._is_searching = False
         self.on_call: Callable[[], None] | None = None
 
     @property
@@ -108,6 +109,15 @@ class Prover:
         `games` is uint64 `[1, NUM_COLUMNS]`, and `beta` has the parity of the free seeds. The result is a
         lower bound of the rest if it is at least `beta`, else an upper bound. At a limit it raises OutOfTime.
         """
+        if self._is_searching:
+            raise SolverInputError("this solver is searching already; use one from sibling()")
+        self._is_searching = True
+        try:
+            return self._prove(games, beta)
+        finally:
+            self._is_searching = False
+
+    def _prove(self, games: np.ndarray, beta: int) -> int:
         self.shared_table()
         self._start(0, games, beta)
         registers = self._lines[0].registers
@@ -125,7 +135,7 @@ class Prover:
         try:
             return search()
         except OutOfTime:
-            if self.nodes < self._last_node:
+            if self.is_cancelled or self.nodes < self._last_node:
                 raise
             return None
         finally:

@@ -255,3 +255,19 @@ def test_a_partial_file_leaves_out_what_is_undecided(tmp_path, monkeypatch, caps
     _read.cache_clear()
     assert set(partial) < set(complete)
     assert complete[1] not in partial
+
+
+def test_positions_with_other_seeds_in_captured_holes_are_told_apart() -> None:
+    """Books have equal keys for these two, because seeds in captured holes cannot be lost."""
+    rules = rulesets.Ruleset(name="small", title="Small", row_width=3, seeds_per_hole=3)
+    found = {position.key for position in positions_within(rules, 8).values()}
+    for board in ("1,0,2n/2n,0,1 7-5 S", "1,0,4n/4n,0,1 5-3 S"):
+        assert Position.from_text(f"small {board}", rules).key in found
+
+
+def test_decided_positions_of_other_rules_are_refused(tmp_path, capsys) -> None:
+    words = ["--turns", "1", "--memory_mb", "64", "--folder", str(tmp_path), "--kept", str(tmp_path / "kept")]
+    assert main(["gabata_3", *words]) == 0
+    assert main(["leyla_gobale_ii", *words]) == 2
+    assert "decided positions of leyla_gobale_ii" in capsys.readouterr().err
+    assert not (tmp_path / "fair_leyla_gobale_ii.npz").exists()

@@ -10,8 +10,9 @@ from mancala_env import Position, Ruleset, solver
 from mancala_env._util.package_data import rulesets_with
 from mancala_env.engine.state import TERRITORY_COLUMN
 from mancala_env.rulesets import lookup
-from mancala_env.solver import book
+from mancala_env.solver import Solver, book
 from tools import make_book
+from tools.make_book import Draft
 
 SMALL = Ruleset(row_width=3, seeds_per_hole=2, landing="uur")
 
@@ -209,3 +210,15 @@ def test_no_position_of_a_book_is_known_with_another_territory(name: str) -> Non
         games = shipped.games[n : n + 1].copy()
         games[0, TERRITORY_COLUMN] |= np.uint64(1 << width)
         assert shipped.rest(games) is None
+
+
+def test_a_book_tells_positions_with_other_seeds_in_captured_holes_apart() -> None:
+    """The keys of such positions are equal, because these seeds cannot be lost."""
+    rules = Ruleset(name="small", title="Small", row_width=3, seeds_per_hole=3)
+    draft = Draft(rules, 7)
+    draft.solve(Solver(rules, memory_mb=8, use_book=False), 0, 600.0, lambda: None)
+    exact = Solver(rules, memory_mb=8, use_book=False)
+    assert draft.is_whole()
+    assert [entry.lower for entry in draft._entries] == [
+        exact.value(entry.position) for entry in draft._entries
+    ]

@@ -18,7 +18,7 @@ from strategies import reached
 
 from mancala_env import Position, Ruleset, rulesets, solver
 from mancala_env.cli import main
-from mancala_env.engine.state import encode
+from mancala_env.engine.state import NORTH, encode
 from mancala_env.errors import InvalidArgument, InvalidPosition
 from mancala_env.evaluation import fair_openings
 from mancala_env.solver import certificate_search, certificate_trials
@@ -498,7 +498,7 @@ def test_an_interrupted_proof_resumes(tmp_path: Path) -> None:
         proved(position, ProofPlan(leaf=1), checkpoint=checkpoint)
     proof = proved(position, plan, checkpoint=checkpoint)
     assert proof.bounds == proved(position, plan).bounds
-    assert not checkpoint.exists()
+    assert proved(position, plan, checkpoint=checkpoint).to_bytes() == proof.to_bytes()
 
 
 def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
@@ -523,6 +523,40 @@ def test_a_checkpoint_with_letters_of_other_turns_is_refused(tmp_path: Path) -> 
     kept["unfinished"] = dict.fromkeys(kept["unfinished"], "z")
     checkpoint.write_text(json.dumps(kept))
     with raises(InvalidArgument, "letter 1", "delete"):
+        proved(position, plan, checkpoint=checkpoint)
+
+
+@pytest.mark.parametrize(
+    ("part", "key", "letters"),
+    [
+        ("letters", None, 5),
+        ("letters", None, None),
+        ("letters", "0 x 0", ""),
+        ("letters", None, "-"),
+        ("letters", None, "\ud800"),
+        ("letters", None, "."),
+        ("unfinished", None, None),
+        ("unfinished", None, 7),
+    ],
+)
+def test_damaged_letters_of_a_checkpoint_are_refused(
+    part: str, key: str | None, letters: Any, tmp_path: Path, monkeypatch
+) -> None:
+    checkpoint, position, plan = tmp_path / "part", Position(small("leyla")), ProofPlan(leaf=0)
+
+    def stop(now: ProofProgress) -> None:
+        # The attempt for the first player ends before that for the second begins.
+        if now.player == NORTH and now.letters > 0:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("mancala_env.solver.certificate_search._PROGRESS_SECONDS", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        proved(position, plan, checkpoint=checkpoint, progress=stop)
+    kept = json.loads(checkpoint.read_text())
+    ((found, whole),) = kept[part].items()
+    kept[part] = {key or found: whole[:-1] if letters == "-" else letters}
+    checkpoint.write_text(json.dumps(kept))
+    with raises(InvalidArgument, checkpoint, "delete it"):
         proved(position, plan, checkpoint=checkpoint)
 
 

@@ -3,6 +3,7 @@
 import json
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from twins import naive_rules
 
 from mancala_env import Batch, InvalidPosition, Position, Ruleset, rulesets, solver
 from mancala_env.errors import InvalidArgument
+from mancala_env.solver.exact import OutOfTime
 
 EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text(encoding="utf-8"))
 
@@ -431,3 +433,41 @@ def test_rulesets_of_the_catalogue_are_solved_near_the_end() -> None:
                 continue
             assert shared.solve(position).action_values == expected, position.to_text()
             solved += 1
+
+
+TINY = Ruleset(name="tiny", title="Tiny", row_width=3, seeds_per_hole=3)
+
+
+def test_a_solver_is_not_used_by_its_own_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mancala_env.solver.exact._PROGRESS_SECONDS", -1.0)
+    exact = solver.Solver(TINY, memory_mb=1)
+
+    def search(_: solver.Progress) -> None:
+        exact.value(Position(TINY, [1] * 6))
+
+    with raises(solver.SolverInputError, "sibling"):
+        exact.solve(Position(TINY), progress=search)
+    assert exact.value(Position(TINY)) == -10
+
+
+@pytest.mark.parametrize("bounds", [(-3, 4), (-4, 3), (4, -4), (-2, 1)])
+def test_bounds_that_no_value_has_are_refused(bounds: tuple[int, int]) -> None:
+    exact = solver.Solver(TINY, memory_mb=1)
+    with raises(InvalidArgument, "even", *bounds):
+        exact.narrow(Position(TINY), *bounds)
+    assert exact.value(Position(TINY)) == -10
+
+
+def test_a_solve_keeps_the_deadline_of_the_solver() -> None:
+    exact = solver.Solver(TINY, memory_mb=1)
+    exact.deadline = deadline = time.monotonic() - 1
+    assert not exact.solve(Position(TINY)).is_exact
+    assert exact.deadline == deadline
+
+
+@pytest.mark.parametrize("most_nodes", [0, 5])
+def test_a_cancelled_solver_finds_nothing_within_nodes(most_nodes: int) -> None:
+    exact = solver.Solver(TINY, memory_mb=1)
+    exact.cancel()
+    with pytest.raises(OutOfTime):
+        exact.value_within(Position(TINY), most_nodes)
