@@ -20,6 +20,7 @@ from mancala_env.engine.episode import (
     step,
     step_from,
 )
+from mancala_env.engine.holdout import TRAINING, is_held_out
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rng import next_random, random_below
 from mancala_env.engine.state import (
@@ -64,8 +65,12 @@ OVER, OPENING, PLAYING, HOPELESS = 0, 1, 2, 3
 # Columns of results, int64 `[B, NUM_RESULTS]`; zeros if no episode ended.
 DONE, TRUNCATED, WINNER, FORFEITED, LAST_SEAT, SOUTH_COUNT, NORTH_COUNT = range(7)
 NUM_RESULTS = 7
-# After this many episodes that end before the learner's first turn, all episodes are assumed to.
-_MOST_TRIES = 10_000
+# After this many episodes that end before the learner's first turn, all episodes are assumed to. From a given
+# position they differ less, and a slow opponent may be asked in each of them.
+_MOST_TRIES, _MOST_TRIES_GIVEN = 10_000, 1_000
+# So often an episode is replaced because opponents have moved to a board that is held out. Tiny boards may
+# lack others.
+_MOST_HELD_OUT = 100
 
 _SEAT_MODE, _ILLEGAL, _AUTORESET = range(NUM_RULES + NUM_SETTINGS, NUM_RULES + NUM_SETTINGS + 3)
 _ZERO = np.uint64(0)
@@ -160,7 +165,8 @@ def _write_result(rules, episode, game, seat, south, is_truncated, is_forfeited,
 def _drawn_opponent(opponents, random):
     """Return the next generator state and a drawn opponent."""
     opponent = 0
-    if len(opponents) > 1:
+    # Opponents after a probability of 1 are only those of running episodes.
+    if opponents[0, 1] < 1.0:
         random, bits = next_random(random)
         drawn = np.float64(bits >> np.uint64(11)) * 2.0**-53
         while opponent < len(opponents) - 1 and drawn >= opponents[opponent, 1]:
@@ -269,7 +275,7 @@ def duel_step(
                     tries += 1
 
             # 3. The next episode: its game, the learner's seat, the opponent.
-            if tries >= _MOST_TRIES:
+            if tries >= (_MOST_TRIES_GIVEN if rows[b, IS_GIVEN] else _MOST_TRIES):
                 phase, status = HOPELESS, STUCK
                 break
             if is_beginning:
@@ -289,6 +295,13 @@ def duel_step(
 
             # 4. The learner or an opponent is to move. The opponent is called from Python or plays here.
             if game.player == seat:
+                # The opening is not held out, but opponents may have moved since.
+                is_learned = episode.opening_set == TRAINING and episode.opening_turns > 0
+                is_first = phase == OPENING and not rows[b, IS_GIVEN]
+                if is_learned and is_first and tries < _MOST_HELD_OUT and is_held_out(rules, game):
+                    is_beginning = True
+                    tries += 1
+                    continue
                 phase, tries = PLAYING, 0
                 rows[b, IS_GIVEN] = rows[b, GIVEN_SEAT] = _ZERO
                 break

@@ -159,9 +159,12 @@ def register(ruleset: RulesetLike) -> str:
     """Register a ruleset and return its OpenSpiel name.
 
     Raises:
-        InvalidRuleset: The ruleset is unknown, or another one is registered under its name.
+        InvalidRuleset: The ruleset is unknown, its name has parentheses, or another one is registered under
+            its name.
     """
     ruleset = lookup(ruleset)
+    if "(" in ruleset.name or ")" in ruleset.name:
+        raise InvalidRuleset(f"OpenSpiel cannot load {ruleset.name!r}; choose a name without parentheses")
     name = _PREFIX + ruleset.name
     class_name = f"MancalaGame_{ruleset.name}"
     if name in pyspiel.registered_names():

@@ -5,7 +5,8 @@ works on copies, which replace the state at its end. So an exception during a st
 error or Ctrl-C, leaves the state unchanged.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -222,6 +223,16 @@ class Duel:
             turn[restart] = kernels.RESTART
         actions = self._checked(actions, turn == kernels.LEARNER)
         self._take_over(self._copy(), actions, turn)
+
+    @contextmanager
+    def unchanged_on_error(self) -> Iterator[None]:
+        """Undo the steps and resets in a with statement that ends with an exception."""
+        before = self._now
+        try:
+            yield
+        except BaseException:
+            self._now = before
+            raise
 
     def _checked(self, actions: np.ndarray | Sequence[int], learns: np.ndarray) -> np.ndarray:
         """Return the actions as int64 `[B]`; those of the games where the learner plays are checked."""

@@ -14,7 +14,8 @@ from mancala_env._util.installation import pip_command
 from mancala_env.agents import AgentLike
 from mancala_env.agents.registry import kind_named, maker_hint
 from mancala_env.engine.episode import EpisodeSettings, Rounds, encode_episode
-from mancala_env.engine.holdout import OpeningSet
+from mancala_env.engine.holdout import OpeningSet, children, rows_in_set
+from mancala_env.engine.state import NUM_COLUMNS, encode
 from mancala_env.engine.validation import check_running
 from mancala_env.envs.families import ruleset_of
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition, InvalidRuleset, did_you_mean
@@ -83,7 +84,8 @@ class EnvOptions:
         opening_turns: Number of uniformly random turns before the episode begins: 4 by default, 0 in
             environments for two learners.
         opening_set: "all" openings (the default), only the "training" openings, which no evaluation uses, or
-            only those held out for "evaluation".
+            only those held out for "evaluation". With "training" the learner's first board is not held out
+            either, if opponents move before. Later boards can be any.
         observation: "board" (the default), or a kind that shows the result of each action: "afterstates",
             "replies", "lines", "leaves" or "values"; see :mod:`mancala_env.observations`.
         flatten: Whether to flatten every observation to one vector (False by default).
@@ -140,6 +142,7 @@ class EnvOptions:
             if importlib.util.find_spec(module) is None:
                 raise MissingRenderer(f"render_mode {mode!r} needs {package}: {pip_command(extra)}")
         _ = self.episode  # raises an error for an option out of range
+        self._check_openings()
         one_of("seat", self.seat, get_args(Seat))
         one_of("illegal", self.illegal, get_args(Illegal))
         for opponent in self.opponents:
@@ -148,6 +151,22 @@ class EnvOptions:
                 raise InvalidArgument(
                     f"opponent must be an agent or its spec, such as 'random', not {opponent!r}{hint}"
                 )
+
+    def _check_openings(self) -> None:
+        """Raise InvalidArgument if no opening of one or two turns is in the set; longer ones are many."""
+        if self.opening_set == "all" or not 1 <= self.opening_turns <= 2:
+            return
+        starters = (0, 1) if self.first_player == "random" else (int(self.first_player),)
+        rules, level = encode(self.ruleset), [Position(self.ruleset, player=one).games for one in starters]
+        games = np.concatenate(level)
+        for _ in range(self.opening_turns):
+            found = np.zeros((len(games) * self.ruleset.num_holes, NUM_COLUMNS), np.uint64)
+            games = found[: children(rules, games, found)]
+        if not rows_in_set(self.ruleset, games, self.opening_set).any():
+            raise InvalidArgument(
+                f"opening_set {self.opening_set!r} has no opening of {self.ruleset.name} with "
+                f"opening_turns={self.opening_turns}; choose more turns or 'all'"
+            )
 
     @property
     def opponents(self) -> tuple[AgentLike, ...]:

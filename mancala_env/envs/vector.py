@@ -201,25 +201,27 @@ class MancalaVectorEnv(VectorEnv[np.ndarray, Any, np.ndarray]):
                     f"the episode of game {np.flatnonzero(restart)[0]} is over; call "
                     'reset(options={"reset_mask": ...}) for it'
                 )
-        duel.step(actions, restart)
-        done, truncations, reward = duel.done, duel.truncated, duel.reward
-        terminations = done & ~truncations
-        ended = done
-        if self._most_steps is not None:
-            self._num_steps += 1
-            if restart is not None:
-                self._num_steps[restart] = 0
-            truncations |= self._num_steps >= self._most_steps
-            ended = done | truncations
-            self._is_late = ended & ~done
+        num_steps, is_late = self._num_steps + 1, np.zeros(self.num_envs, np.bool_)
         last: dict[str, Any] = {}
-        if restart is None and ended.any():
-            last = self._final_infos(done, ended)
-            if self._is_late.any():
-                duel.reset(where=self._is_late)
-            self._num_steps[ended], self._is_late[:] = 0, False
-        elif done.any():
-            last = self._endings(done)
+        with duel.unchanged_on_error():
+            duel.step(actions, restart)
+            done, truncations, reward = duel.done, duel.truncated, duel.reward
+            terminations = done & ~truncations
+            ended = done
+            if self._most_steps is not None:
+                if restart is not None:
+                    num_steps[restart] = 0
+                truncations |= num_steps >= self._most_steps
+                ended = done | truncations
+                is_late = ended & ~done
+            if restart is None and ended.any():
+                last = self._final_infos(done, ended)
+                if is_late.any():
+                    duel.reset(where=is_late)
+                num_steps[ended], is_late[:] = 0, False
+            elif done.any():
+                last = self._endings(done)
+        self._num_steps, self._is_late = num_steps, is_late
         infos = self._infos(np.ones(self.num_envs, np.bool_)) | last
         self._show()
         return duel.observation, reward, terminations, truncations, infos

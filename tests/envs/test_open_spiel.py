@@ -113,6 +113,12 @@ def test_a_name_stands_for_one_ruleset():
     assert open_spiel.load(one).num_distinct_actions() == 3
 
 
+@pytest.mark.parametrize("name", ["a(b=1)", "a)"])
+def test_a_name_that_openspiel_cannot_load_is_refused(name: str) -> None:
+    with raises(InvalidRuleset, name):
+        open_spiel.load(rulesets.Ruleset(name=name, row_width=3, seeds_per_hole=3))
+
+
 def test_a_round_that_owns_more_than_its_row_is_refused():
     won = Position("gabata_i", [0] * 12, stores=(31, 17)).next_round()
     assert won is not None

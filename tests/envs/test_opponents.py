@@ -13,6 +13,7 @@ from gymnasium.wrappers import vector as vector_wrappers
 from mancala_env import IllegalMove, InvalidPosition, Position, agents, leyla_v0, rulesets
 from mancala_env.agents import Agent, InvalidSpec
 from mancala_env.engine.episode import MAX_ROUNDS
+from mancala_env.engine.holdout import rows_in_set
 from mancala_env.envs import kernels
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.opponents import Duel
@@ -652,3 +653,104 @@ def test_the_last_turn_stays_marked_after_an_exception_of_the_opponent() -> None
     with pytest.raises(ZeroDivisionError):
         env.step(int(env.action_masks().argmax()))
     assert env.render() == before
+
+
+def test_a_late_reset_that_fails_undoes_the_step():
+    class FailingOnce(Failing):
+        calls, fails_at = 0, 0
+
+        def act(self, games):
+            self.calls += 1
+            if self.calls == self.fails_at:
+                raise KeyboardInterrupt
+            return super().act(games)
+
+    def made():
+        opponent = FailingOnce("layli_goobalay", None)
+        envs = MancalaVectorEnv(2, opponent=opponent, seat="north", max_episode_steps=3, opening_turns=0)
+        envs.reset(seed=0)
+        return envs, opponent
+
+    (envs, opponent), (twin, _) = made(), made()
+    num_undone = 0
+    for _ in range(9):
+        expected = twin.step(twin.action_masks().argmax(axis=1))
+        for later in (1, 2):
+            opponent.fails_at = opponent.calls + later
+            try:
+                step = envs.step(envs.action_masks().argmax(axis=1))
+                break
+            except KeyboardInterrupt:
+                num_undone += later == 2
+        else:
+            opponent.fails_at = 0
+            step = envs.step(envs.action_masks().argmax(axis=1))
+        for one, other in zip(step[:4], expected[:4], strict=True):
+            assert np.array_equal(one, other)
+        assert [envs.position(b) for b in range(2)] == [twin.position(b) for b in range(2)]
+    assert num_undone == 3
+
+
+@pytest.mark.parametrize("seat", ["south", "north", "random"])
+@pytest.mark.parametrize("opponent", ["greedy", "minimax:1"])
+def test_a_learner_in_training_begins_on_no_held_out_board(seat, opponent):
+    options: Any = {"seat": seat, "opponent": opponent, "opening_set": "training"}
+    envs = MancalaVectorEnv(256, autoreset_mode="NextStep", **options)
+    envs.reset(seed=3)
+    is_first, rng = np.ones(256, np.bool_), np.random.default_rng(0)
+    for _ in range(30):
+        assert rows_in_set(LAYLI, envs._duel.games[is_first], "training").all()
+        chosen = [rng.choice(np.flatnonzero(mask)) if mask.any() else 0 for mask in envs.action_masks()]
+        actions = np.array(chosen)
+        was_over = envs._duel.is_over
+        envs.step(actions)
+        is_first = was_over
+
+
+@pytest.mark.parametrize("name", ["gabata_five_holes", "gabata_3"])
+def test_a_set_without_openings_is_refused(name):
+    with raises(InvalidArgument, "opening_turns=1", name, "evaluation"):
+        MancalaEnv(ruleset=name, opening_turns=1, opening_set="evaluation")
+    MancalaEnv(ruleset=name, opening_turns=4, opening_set="evaluation")
+
+
+def test_an_opponent_of_other_games_changes_no_draws():
+    """Game b of a vector environment plays what the single environment with seed + b plays."""
+    options: Any = {"opponent": "random", "seat": "random"}
+    envs = MancalaVectorEnv(2, autoreset_mode="NextStep", **options)
+    singles = [MancalaEnv(**options) for _ in range(2)]
+    envs.reset(seed=5)
+    for b, single in enumerate(singles):
+        single.reset(seed=5 + b)
+    over, is_set = np.zeros(2, np.bool_), False
+    for _ in range(200):
+        actions = envs.action_masks().argmax(axis=1)
+        _, _, terminations, truncations, _ = envs.step(actions)
+        for b, single in enumerate(singles):
+            if over[b]:
+                single.reset()
+            else:
+                single.step(int(actions[b]))
+            assert envs.position(b) == single.position
+        over = terminations | truncations
+        if over.sum() == 1 and not is_set:
+            is_set = True
+            for one in (envs, *singles):
+                one.set_opponent("greedy")
+    assert is_set
+
+
+def test_a_given_start_without_a_turn_asks_a_slow_opponent_less_often():
+    class Counting(Failing):
+        calls = 0
+
+        def act(self, games):
+            self.calls += 1
+            return super().act(games)
+
+    opponent = Counting("layli_goobalay", None)
+    start = Position("layli_goobalay", [0] * 6 + [1, 1, 0, 0, 0, 0], player=1, stores=(20, 26))
+    env = MancalaEnv(opponent=opponent)
+    with raises(InvalidArgument, "failing"):
+        env.reset(options={"position": start})
+    assert opponent.calls <= 10_000
