@@ -4,6 +4,8 @@ import gc
 import os
 import shutil
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -56,6 +58,16 @@ def _free_memory() -> Iterator[None]:
     """Collect garbage after each module: tables of solvers in it may take gigabytes."""
     yield
     gc.collect()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_analysis_goes_on() -> Iterator[None]:
+    """Fail if an analysis of a module still runs after it: it would slow all later tests down."""
+    yield
+    deadline = time.monotonic() + 60
+    while any(thread.name == "mancala-values" for thread in threading.enumerate()):
+        assert time.monotonic() < deadline, "an analysis of this module still runs"
+        time.sleep(0.05)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -164,7 +164,7 @@ class EnvOptions:
             games = found[: children(rules, games, found)]
         if not rows_in_set(self.ruleset, games, self.opening_set).any():
             raise InvalidArgument(
-                f"opening_set {self.opening_set!r} has no opening of {self.ruleset.name} with "
+                f"opening_set {self.opening_set!r} lacks openings of {self.ruleset.name} with "
                 f"opening_turns={self.opening_turns}; choose more turns or 'all'"
             )
 

@@ -1,5 +1,6 @@
 """The agent perfect, and the solved positions on which all agents are measured."""
 
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -166,12 +167,14 @@ def test_one_thread_that_fails_ends_the_others(spec: str, monkeypatch: pytest.Mo
     perfect = agents.make(spec, "layli_goobalay_long", seed=0, num_threads=2)
     kind: Any = type(perfect)
     original, asked = kind._best_actions, []
+    first, searches = threading.Lock(), threading.Event()
 
     def failing(self: Any, solving: solver.Solver, position: Position) -> Any:
         asked.append(position)
-        if len(asked) == 1:
-            time.sleep(0.2)  # the other thread searches
+        if first.acquire(blocking=False):
+            assert searches.wait(60)
             raise ArithmeticError
+        searches.set()
         return original(self, solving, position)
 
     monkeypatch.setattr(kind, "_best_actions", failing)

@@ -98,9 +98,11 @@ def test_however_long_its_updates_a_learner_is_measured_at_most_once_a_point(poi
 
 @pytest.mark.slow
 def test_core_minutes_are_what_this_process_computes_and_its_children_do():
-    before = core_seconds()
+    alone, before = time.process_time(), core_seconds(at_most_old=0.0)
     time.sleep(0.3)
-    assert core_seconds() - before < 0.25
+    idle = core_seconds(at_most_old=0.0) - before
+    assert idle <= time.process_time() - alone + 0.1  # threads of other tests may compute meanwhile
+    before = core_seconds(at_most_old=0.0)
     busy(0.2)
     assert core_seconds() - before >= 0.2
     with subprocess.Popen(

@@ -307,6 +307,7 @@ def test_td_plays_every_kind_of_game(name, tmp_path):
 @pytest.mark.slow
 def test_ppo_ends_by_core_minutes_and_not_by_the_time_of_day(tmp_path):
     entry = read_entry(ROOT / "training" / "benchmark" / "ppo_mirror.py")
+    entry.prepare(TASKS["board"], LAYLI)  # compiles, which no budget counts
     budget = LearningBudget(limit_of_minutes(0.05), (1.0,))
     points = list(entry.learn(TASKS["board"], LAYLI, budget, 1, tmp_path))
     # It ends when another update would exceed the budget.

@@ -275,7 +275,7 @@ def test_a_game_that_is_not_written_whole_costs_no_other_program_its_game(tmp_pa
 
     monkeypatch.setattr(writer, "_write_whole", write)
     second = GameRecord(GAME, south="second")
-    other = threading.Thread(target=lambda: (half_written.wait(), write_games(path, [second], append=True)))
+    other = threading.Thread(target=lambda: (half_written.wait(60), write_games(path, [second], append=True)))
     other.start()
     with raises(OSError, "disk"):
         write_games(path, [GameRecord(GAME, south="first"), GameRecord(GAME, south="torn")], append=True)

@@ -214,9 +214,12 @@ def test_ctrl_c_leaves_a_whole_book(tmp_path):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert maker.stdout is not None
-    assert maker.stdout.readline().startswith("layli_goobalay: 0/1")  # it solves now
-    maker.send_signal(signal.SIGINT)
-    _, said = maker.communicate(timeout=60)
+    try:
+        assert maker.stdout.readline().startswith("layli_goobalay: 0/1")  # it solves now
+        maker.send_signal(signal.SIGINT)
+        _, said = maker.communicate(timeout=300)
+    finally:
+        maker.kill()
     assert maker.returncode == 130
     assert said == ("make_book: interrupted; the values so far are saved; run the same command to resume\n")
     assert set(book_of(path).rests) == {UNKNOWN}

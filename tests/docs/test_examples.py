@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+# All are prepared at once, which may take long on a busy machine.
+pytestmark = pytest.mark.timeout(1800)
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
 # Optional libraries. AgileRL conflicts with the others here: `nox -s agilerl` runs its example.
 NEEDS = {
@@ -44,7 +46,7 @@ def start(*words, **variables):
         env=os.environ | {"PYTHONPATH": str(ROOT)} | variables,
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=1500,
     )
 
 

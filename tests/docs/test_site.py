@@ -27,6 +27,8 @@ import ruleset_facts
 import study_links
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+# All are prepared at once, which may take long on a busy machine.
+pytestmark = pytest.mark.timeout(1800)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=1500,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "html"

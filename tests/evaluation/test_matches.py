@@ -414,13 +414,15 @@ def test_two_processes_cannot_write_one_file(tmp_path):
 def test_a_killed_evaluation_resumes_without_lost_or_duplicate_games(tmp_path):
     path, whole = tmp_path / "killed.jsonl", tmp_path / "whole.jsonl"
     specs, games = ["random", "greedy", "minimax:1"], 30 * 2 * PAIRS_PER_CHUNK
-    code = (
-        "from mancala_env.evaluation import round_robin\n"
-        f"round_robin({specs!r}, 'leyla', games={games}, results={str(path)!r}, num_threads=1,\n"
-        # Slow, so that the kill comes while it plays.
-        "            progress=lambda *counts: __import__('time').sleep(0.01))"
-    )
     for lines in (5, 40):
+        # It waits a few lines later, so that the kill comes while it plays.
+        code = (
+            "import time\nfrom pathlib import Path\nfrom mancala_env.evaluation import round_robin\n"
+            f"path = Path({str(path)!r})\n"
+            "def wait(*counts):\n"
+            f"    while path.exists() and path.read_bytes().count(b'\\n') >= {lines + 5}: time.sleep(1)\n"
+            f"round_robin({specs!r}, 'leyla', games={games}, results=path, num_threads=1, progress=wait)\n"
+        )
         evaluation = subprocess.Popen([sys.executable, "-c", code])
         while evaluation.poll() is None and (not path.exists() or path.read_bytes().count(b"\n") < lines):
             time.sleep(0.005)

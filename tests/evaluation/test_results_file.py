@@ -374,8 +374,9 @@ def test_a_ladder_that_is_stored_leaves_the_others_as_they_were(tmp_path) -> Non
         make_ladders.store(a_ladder(name), path)
     before = json.loads(path.read_text())["rulesets"]
     assert list(before) == ["layli_goobalay", "leyla", "mine"], "those of the catalogue first, in its order"
+    days = {str(date.today())}
     make_ladders.store(a_ladder("leyla", 7), path)
-    assert json.loads(path.read_text())["date"] == str(date.today())
+    assert json.loads(path.read_text())["date"] in days | {str(date.today())}
     after = json.loads(path.read_text())["rulesets"]
     assert after["leyla"]["matches"][0]["pairs"] == [0, 0, 0, 0, 7]
     assert {name: entry for name, entry in after.items() if name != "leyla"} == {

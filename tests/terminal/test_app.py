@@ -314,7 +314,7 @@ async def test_an_answer_to_what_was_taken_back_is_dropped(monkeypatch):
     may_answer, has_answered = threading.Event(), threading.Event()
 
     def choose(position):
-        may_answer.wait()
+        assert may_answer.wait(60)
         has_answered.set()
         return position.legal_actions[0]
 
@@ -327,7 +327,7 @@ async def test_an_answer_to_what_was_taken_back_is_dropped(monkeypatch):
         await pilot.press("u")
         assert app.stage == "choose"
         may_answer.set()
-        has_answered.wait()
+        assert has_answered.wait(60)
         await pilot.pause(0.1)
         assert game.steps == []
         assert app.stage == "choose"
@@ -343,7 +343,7 @@ async def test_an_agent_thinks_in_one_thread_at_a_time(monkeypatch):
         asked.append(position)
         running.append(position)
         at_once.append(len(running))
-        may_answer.wait()
+        assert may_answer.wait(60)
         running.pop()
         return position.legal_actions[0]
 
@@ -544,12 +544,15 @@ async def test_a_fault_of_an_agent_is_not_lost(monkeypatch):
 async def test_a_hint_does_not_end_the_values():
     app = PlayApp(InteractiveGame("layli_goobalay_long"), 0, 3600)
     app.analyst.hint_seconds = 0.1
-    async with app.run_test(size=(120, 30)) as pilot:
-        await pilot.press("v")
-        await until(pilot, lambda: said(app).startswith("Solving"))
-        await pilot.press("h")
-        await until(pilot, lambda: app._hint is not None)
-        await until(pilot, lambda: said(app).startswith("Solving"))
+    try:
+        async with app.run_test(size=(120, 30)) as pilot:
+            await pilot.press("v")
+            await until(pilot, lambda: said(app).startswith("Solving"))
+            await pilot.press("h")
+            await until(pilot, lambda: app._hint is not None)
+            await until(pilot, lambda: said(app).startswith("Solving"))
+    finally:
+        app.analyst.ask(None)  # its thread would search for an hour, beside all later tests
 
 
 @pytest.mark.asyncio

@@ -149,7 +149,9 @@ def test_a_question_is_answered_from_a_thread_and_the_latest_one_wins():
     analyst = Analyst(start.ruleset, 600, answers.append)
     analyst.ask(start)  # takes very long
     analyst.ask(late)
+    deadline = time.monotonic() + 60
     while not any(found.is_done for found in answers):
+        assert time.monotonic() < deadline
         time.sleep(0.01)
     done = [found for found in answers if found.is_done]
     assert [found.position for found in done] == [late]

@@ -90,6 +90,9 @@ for _ in range(int(kills)):
         os._exit(command.main(arguments))
     if pace is None:
         while not list(checkpoints.glob("*.zip")):
+            if time.monotonic() - started > 300:
+                os.kill(child, signal.SIGKILL)
+                sys.exit("no checkpoint in 300 s")
             assert os.waitpid(child, os.WNOHANG) == (0, 0), "the run ended by itself"
             time.sleep(0.005)
         pace = time.monotonic() - started

@@ -142,7 +142,7 @@ def test_a_server_killed_and_started_again_continues_with_the_game(
     port = int(site.address.rstrip("/").rsplit(":", 1)[1])
     site.end()
     page.keyboard.press("1")  # the page computes the answer
-    page.get_by_text("the server is gone").wait_for(timeout=30_000)
+    page.get_by_text("the server is gone").wait_for(timeout=60_000)
     page.reload()  # the server is still stopped; the service worker has the page
     page.wait_for_selector("html[data-ready]")
     assert wait_for_you(page)

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,7 +21,7 @@ import httpx
 import pytest
 from error_checks import raises
 from page_server import CHECKPOINT, served
-from websockets.asyncio.client import connect
+from websockets.asyncio.client import connect as connect_soon
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from mancala_env import Position, rulesets
@@ -32,6 +33,10 @@ from mancala_env.version import __version__
 from mancala_env.web import requests
 from mancala_env.web.requests import BadRequest, Limits, spec_of
 from mancala_env.web.server import _Server, _Session
+
+# Generous for busy machines; the defaults are five and ten seconds.
+get, post = partial(httpx.get, timeout=60), partial(httpx.post, timeout=60)
+connect = partial(connect_soon, open_timeout=60)
 
 OVER = "layli_goobalay 0,0,0,0,0,0/1,0,0,0,0,0 20-27 S"
 LATE = "leyla 0,7n,4,0,4,2/0,1,6,4,7n,7 6-0 N"
@@ -68,7 +73,7 @@ def talk(address, *requests, **options):
 
 
 def test_about_lists_agents_and_checkpoints_inside_the_folder(server):
-    answer = httpx.get(f"http://{server}/api/about").json()
+    answer = get(f"http://{server}/api/about").json()
     assert answer["checkpoints"] == ["small.zip"]
     assert "minimax:DEPTH" in answer["specs"]
 
@@ -310,9 +315,9 @@ def test_a_thousand_malformed_requests_are_answered_and_the_page_continues(serve
     assert asyncio.run(run()) == 1000
     outside = ("/../pyproject.toml", "/%2e%2e/%2e%2e/etc/passwd")
     for path in ("/nothing", *outside, "/server.py", "/" + "a" * 9_000, "/%00"):
-        status = httpx.get(f"http://{server}{path}").status_code
+        status = get(f"http://{server}{path}").status_code
         assert 400 <= status < 500, (path, status)
-    assert httpx.post(f"http://{server}/api/about", content=b"x" * 100_000).status_code in (404, 405)
+    assert post(f"http://{server}/api/about", content=b"x" * 100_000).status_code in (404, 405)
 
 
 def test_nothing_but_nonsense_ends_the_session(server):
@@ -339,7 +344,7 @@ def test_a_page_of_another_origin_is_refused(server):
 
 
 def test_another_sites_name_for_this_machine_is_refused(server):
-    assert httpx.get(f"http://{server}/api/about", headers={"Host": "evil.example"}).status_code == 400
+    assert get(f"http://{server}/api/about", headers={"Host": "evil.example"}).status_code == 400
 
 
 def test_too_many_requests_a_second_are_told(server):
@@ -405,15 +410,15 @@ def test_threads_end_with_the_server():
 
 
 def test_what_is_not_there_and_what_is_only_read_are_told_apart(server):
-    missing = httpx.get(f"http://{server}/nothing.html")
-    python = httpx.get(f"http://{server}/server.py")
-    read_only = httpx.post(f"http://{server}/")
+    missing = get(f"http://{server}/nothing.html")
+    python = get(f"http://{server}/server.py")
+    read_only = post(f"http://{server}/")
     assert [missing.status_code, python.status_code, read_only.status_code] == [404, 404, 405]
     assert missing.json() == python.json()
     assert missing.json()["error"] != read_only.json()["error"]
     assert "read" in read_only.json()["error"]
-    page = httpx.get(f"http://{server}/")
-    for answer in (page, missing, httpx.get(f"http://{server}/api/about")):
+    page = get(f"http://{server}/")
+    for answer in (page, missing, get(f"http://{server}/api/about")):
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
     assert page.headers["Content-Type"].startswith("text/html")
@@ -476,9 +481,9 @@ def test_the_command_prints_its_address_and_ends_by_a_signal(stop: str) -> None:
             assert process.stdout is not None
             line = process.stdout.readline()
             address = line.split("at ")[1].split(" ")[0]
-            assert httpx.get(f"{address}api/about", timeout=60).status_code == 200
+            assert get(f"{address}api/about", timeout=60).status_code == 200
             process.send_signal(signal.Signals[stop])
-            _, errors = process.communicate(timeout=30)
+            _, errors = process.communicate(timeout=120)
             assert process.returncode == 0
             assert "Traceback" not in errors
         finally:
@@ -488,11 +493,11 @@ def test_the_command_prints_its_address_and_ends_by_a_signal(stop: str) -> None:
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_a_text_browser_that_runs_in_the_foreground_gets_the_page(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    browser = {"BROWSER": f"curl --silent --max-time 60 --output {page} %s"}
+    browser = {"BROWSER": f"curl --silent --max-time 300 --output {page} %s"}
     command = [sys.executable, "-m", "mancala_env", "serve", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, **browser}) as process:
         try:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 300
             while not (page.exists() and "</html>" in page.read_text(encoding="utf-8")):
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
@@ -769,7 +774,7 @@ def test_a_page_that_leaves_ends_its_session_and_its_requests():
         await socket.until(1)
         socket.is_shut = True
         socket.may_leave.set()
-        await asyncio.wait_for(serving, 10)
+        await asyncio.wait_for(serving, 60)
         await asyncio.sleep(0.01)
         assert not session._tasks
         assert socket.codes == []
@@ -863,7 +868,7 @@ def test_errors_are_counted_from_the_last_request_that_was_right():
 
 def test_the_limits_of_a_page_are_those_that_are_documented(server):
     assert Limits() == Limits(10.0, 10, 20_000, 600.0, 256, 8, 20, 16_384)
-    limits = httpx.get(f"http://{server}/api/about").json()["limits"]
+    limits = get(f"http://{server}/api/about").json()["limits"]
     assert limits == {**asdict(Limits()), "a_second": 10_000, "sessions": 120}
 
 
@@ -872,7 +877,7 @@ def test_an_error_of_ours_is_answered_without_its_text(server, monkeypatch):
         raise RuntimeError("a secret")
 
     monkeypatch.setattr(requests, "checkpoints_in", fail)
-    answer = httpx.get(f"http://{server}/api/about")
+    answer = get(f"http://{server}/api/about")
     assert answer.status_code == 400
     assert "error" in answer.json()
     assert "secret" not in answer.text

@@ -141,7 +141,7 @@ test("searches give values on the scale of exact values", async () => {
   const none = await narrow("minimax", { milliseconds: 100, network: "bundled" });
   assert.deepEqual(none.result, { depth: 0, nodes: 0, values: {} });
   const own = { name: "mine", weights: bytesOf(read("networks/leyla.f32")) };
-  assert.ok((await ask("minimax", START, { milliseconds: 50, network: own })).result.depth > 0);
+  assert.ok((await ask("minimax", START, { milliseconds: 1000, network: own })).result.depth > 0);
   const id = asked("mcts", LATE, { milliseconds: 300 }), { result: tree } = await answer(id);
   assert.ok(tree.simulations > 10);
   assert.deepEqual(Object.keys(tree.values).map(Number), engine.fromText(LATE).legal);
