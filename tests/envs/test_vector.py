@@ -216,7 +216,6 @@ def test_games_that_are_given_no_seed_are_different_ones():
         envs.reset(seed=seeds)
         starts = [envs.position(b) for b in range(3)]
         assert len({start.to_text() for start in starts}) > 1  # two may be equal by chance
-        assert len(set(envs.np_random_seed)) == 3
         again = MancalaVectorEnv(3, "leyla", opening_turns=6)
         again.reset(seed=envs.np_random_seed)
         assert [again.position(b) for b in range(3)] == starts
