@@ -1,6 +1,7 @@
 """`mancala benchmark`: compare learning algorithms at equal budgets."""
 
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,15 +54,19 @@ def run(options: Any) -> int:
     if not options.folder.strip():  # an unset shell variable
         raise MancalaError(f"--folder must name a folder for the results, not {options.folder!r}")
     folder = Path(options.folder)
+    if options.csv not in (None, "-") and Path(options.csv).resolve() == (folder / RESULTS).resolve():
+        raise MancalaError(f"--csv must not name the measurements of --folder, {options.csv!r}")
     if not options.entries and not (folder / RESULTS).is_file():
         raise MancalaError(f"{folder} contains no results; name entries, such as training/benchmark/td.py")
     num_broken, wanted = 0, None
-    entries, lacking = _entries(options)
-    if entries:
-        wanted = _plan(entries, options)
-        with resumable("measurements are", folder / RESULTS):
-            num_broken = run_plan(wanted, _say)
-    elif lacking:
+    # Standard output is for tables, JSON or CSV; learners print what they like.
+    with redirect_stdout(sys.stderr):
+        entries, lacking = _entries(options)
+        if entries:
+            wanted = _plan(entries, options)
+            with resumable("measurements are", folder / RESULTS):
+                num_broken = run_plan(wanted, _say)
+    if not entries and lacking:
         raise MissingPackage("no entry can run here: " + "; ".join(lacking))
     # Another process may still be measuring; this reads the results so far.
     results = Results.read(folder / RESULTS)
@@ -87,7 +92,8 @@ def _entries(options: Any) -> "tuple[list[Entry], list[str]]":
         except ImportError as error:
             lacking.append(str(error))
             _say(f"excluded: {error}")
-    taking_part = [entry for entry in entries if set(entry.tasks) & set(options.tasks)]
+    tasks = {task.partition("@")[0] for task in options.tasks}
+    taking_part = [entry for entry in entries if tasks & set(entry.tasks)]
     for entry in entries:
         if taking_part and entry not in taking_part:
             _say(f"excluded: {entry.name} takes part in {' and '.join(entry.tasks)} only")

@@ -129,3 +129,46 @@ def test_a_table_does_not_replace_stored_games(option, tmp_path, capsys):
         assert cli.main([*words, table, str(file)]) == 2
         assert names(capsys.readouterr().err, [option, table, file])
     assert file.read_bytes() == before
+
+
+TALKING = """
+from mancala_env import agents
+from mancala_env.benchmark import Point
+
+TASKS = ({task!r},)
+print("read")
+
+
+def learn(task, ruleset, budget, seed, folder):
+    print("learning")
+    first = agents.from_function(lambda seen, legal: legal.argmax(axis=1), ruleset, observation="board")
+    yield Point(first, 100)
+"""
+
+
+def test_a_learner_that_prints_leaves_the_data_alone(tmp_path, capsys) -> None:
+    entries = []
+    for task in ("board", "anything"):
+        entries.append(tmp_path / f"{task}.py")
+        entries[-1].write_text(TALKING.format(task=task))
+    words = [
+        "benchmark",
+        *map(str, entries),
+        "--folder",
+        str(tmp_path / "runs"),
+        "--steps",
+        "100",
+        "--seeds",
+        "1",
+    ]
+    words += ["--tasks", "board", "anything@board", "--games", "2", "--points", "1", "--lines", "--json"]
+    assert cli.main([*words, "--ruleset", "leyla"]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)
+    assert "learning" in said.err
+    assert "excluded" not in said.err
+    measured = tmp_path / "runs" / "results.jsonl"
+    before = measured.read_bytes()
+    assert cli.main(["benchmark", "--folder", str(tmp_path / "runs"), "--csv", str(measured)]) == 2
+    assert "--csv" in capsys.readouterr().err
+    assert measured.read_bytes() == before
