@@ -194,7 +194,7 @@ class _Maker:
                 self.unfinished = {}
                 self._save()
         found = self._found(claim)
-        if not found:  # one attempt at least is never longer than others
+        if not found:  # at least one attempt is not longer than the others
             raise InvalidArgument(
                 f"{self.checkpoint} lacks the letters of an attempt; delete it to start again"
             )
@@ -250,7 +250,8 @@ class _Maker:
         parts = ("settings", "letters", "unfinished")
         is_whole = isinstance(kept, dict) and all(isinstance(kept.get(part), dict) for part in parts)
         if is_whole:
-            finished = {key: text or "" for key, text in kept["letters"].items()}  # None: longer than others
+            # An attempt that became longer than others has no letters.
+            finished = {key: text for key, text in kept["letters"].items() if text is not None}
             is_whole = _are_attempts(finished) and _are_attempts(kept["unfinished"])
         if not is_whole:
             raise InvalidArgument(

@@ -151,17 +151,9 @@ def test_a_learner_that_prints_leaves_the_data_alone(tmp_path, capsys) -> None:
     for task in ("board", "anything"):
         entries.append(tmp_path / f"{task}.py")
         entries[-1].write_text(TALKING.format(task=task))
-    words = [
-        "benchmark",
-        *map(str, entries),
-        "--folder",
-        str(tmp_path / "runs"),
-        "--steps",
-        "100",
-        "--seeds",
-        "1",
-    ]
-    words += ["--tasks", "board", "anything@board", "--games", "2", "--points", "1", "--lines", "--json"]
+    runs = str(tmp_path / "runs")
+    words = ["benchmark", *map(str, entries), "--folder", runs, "--steps", "100", "--seeds", "1", "--json"]
+    words += ["--tasks", "board", "anything@board", "--games", "2", "--points", "1", "--lines"]
     assert cli.main([*words, "--ruleset", "leyla"]) == 0
     said = capsys.readouterr()
     assert json.loads(said.out)
@@ -169,6 +161,6 @@ def test_a_learner_that_prints_leaves_the_data_alone(tmp_path, capsys) -> None:
     assert "excluded" not in said.err
     measured = tmp_path / "runs" / "results.jsonl"
     before = measured.read_bytes()
-    assert cli.main(["benchmark", "--folder", str(tmp_path / "runs"), "--csv", str(measured)]) == 2
+    assert cli.main(["benchmark", "--folder", runs, "--csv", str(measured)]) == 2
     assert "--csv" in capsys.readouterr().err
     assert measured.read_bytes() == before

@@ -530,6 +530,7 @@ def test_a_checkpoint_with_letters_of_other_turns_is_refused(tmp_path: Path) -> 
     ("part", "key", "letters"),
     [
         ("letters", None, 5),
+        ("letters", None, 0),
         ("letters", None, None),
         ("letters", "0 x 0", ""),
         ("letters", None, "-"),

@@ -481,7 +481,7 @@ def test_the_command_prints_its_address_and_ends_by_a_signal(stop: str) -> None:
             assert process.stdout is not None
             line = process.stdout.readline()
             address = line.split("at ")[1].split(" ")[0]
-            assert get(f"{address}api/about", timeout=60).status_code == 200
+            assert get(f"{address}api/about").status_code == 200
             process.send_signal(signal.Signals[stop])
             _, errors = process.communicate(timeout=120)
             assert process.returncode == 0
