@@ -4,11 +4,11 @@ Written by hand, because the standard library lacks such a function and atomicwr
 """
 
 import os
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import mkstemp
 from typing import IO, Any
 
 
@@ -33,9 +33,18 @@ class _Tried(Exception):
 
 
 def check_can_be_written(path: str | Path) -> None:
-    """Create and remove a file's temporary file; raise OSError if that fails, for example for a long name."""
-    with suppress(_Tried), written_whole(path):
-        raise _Tried
+    """Create and remove a file's temporary file; raise OSError if that fails, for example for a long name.
+
+    A pipe or device is not tried, because its reader would take that for the end of the file.
+    """
+    if not is_stream(path):
+        with suppress(_Tried), written_whole(path):
+            raise _Tried
+
+
+def is_stream(path: str | Path) -> bool:
+    """Return whether a path is neither a file nor a folder, but for example a pipe or /dev/null."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
@@ -49,21 +58,26 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a file that replaces `path` at the end of a with statement, unless it raises an exception.
 
     Until then the file is ``.NAME.*.part`` in the same folder. Symbolic links are kept, and a replaced file
-    keeps its permissions. If the file cannot be written, an existing file is unchanged.
+    keeps its permissions. If the file cannot be written, an existing file is unchanged. A pipe or device is
+    not replaced, but written to.
     """
+    if is_stream(path):
+        with open(path, "wb") as file:
+            yield file
+        return
     target = Path(path).resolve()
+    new = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        handle, name = mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        new.touch(exist_ok=False)  # mkstemp would ignore the user's umask
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None
-    new = Path(name)
     try:
-        os.close(handle)
-        with open(name, "wb") as file:  # whose name another program can open
+        with open(new, "wb") as file:
+            if target.exists():
+                new.chmod(stat.S_IMODE(target.stat().st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
-        new.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o644)
         new.replace(target)
     except BaseException:
         new.unlink(missing_ok=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mancala_env._util.command_line import MissingPackage, Parser, needing, say
 from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, RULESET, add_outputs
 from mancala_env.cli.progress import resumable
-from mancala_env.cli.tables import print_notes, print_table, put_result
+from mancala_env.cli.tables import keep_from_csv, print_notes, print_table, put_result
 
 if TYPE_CHECKING:
     from mancala_env.benchmark.entries import Entry
@@ -54,8 +54,7 @@ def run(options: Any) -> int:
     if not options.folder.strip():  # an unset shell variable
         raise MancalaError(f"--folder must name a folder for the results, not {options.folder!r}")
     folder = Path(options.folder)
-    if options.csv not in (None, "-") and Path(options.csv).resolve() == (folder / RESULTS).resolve():
-        raise MancalaError(f"--csv must not name the measurements of --folder, {options.csv!r}")
+    keep_from_csv(folder / RESULTS, options)
     if not options.entries and not (folder / RESULTS).is_file():
         raise MancalaError(f"{folder} contains no results; name entries, such as training/benchmark/td.py")
     num_broken, wanted = 0, None

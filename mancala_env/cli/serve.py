@@ -1,6 +1,7 @@
 """`mancala serve`: serve the browser page with checkpoints and a large solver."""
 
 import ipaddress
+import os
 import socket
 import sys
 import threading
@@ -42,6 +43,14 @@ def run(options: Any) -> int:
 
         from mancala_env.web.requests import Limits
         from mancala_env.web.server import new_app
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: Any) -> None:
+            if self.should_exit:  # a second signal: the first one waits for agents
+                _say_stopped()
+                os._exit(0)
+            super().handle_exit(sig, frame)
+
     folder = options.checkpoints
     # A blank name is an unset shell variable.
     if folder is not None and (not folder.strip() or not Path(folder).is_dir()):
@@ -71,13 +80,17 @@ def run(options: Any) -> int:
         timeout_graceful_shutdown=2,
         server_header=False,
     )
-    server = uvicorn.Server(config)
+    server = Server(config)
     # uvicorn handles only SIGINT and SIGTERM.
     others = [each for each in STOP_SIGNALS if each.name == "SIGHUP" and not is_ignored(each)]
     with suppress(KeyboardInterrupt), handled(dict.fromkeys(others, server.handle_exit)):
         server.run(sockets=[listening])
-    print("mancala serve: stopped", file=sys.stderr)
+    _say_stopped()
     return 0
+
+
+def _say_stopped() -> None:
+    print("mancala serve: stopped", file=sys.stderr, flush=True)
 
 
 def _open_browser(address: str) -> None:
@@ -88,6 +101,8 @@ def _open_browser(address: str) -> None:
 def _listening(host: str, port: int) -> socket.socket:
     """Return a listening socket; an occupied port is an error of one line."""
     whole("--port", port, 0, 65_535)
+    if not host.strip():  # an unset shell variable
+        raise InvalidArgument(f"--host must be an address or a name, not {host!r}")
     try:
         (family, kind, protocol, _, address), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         listening = socket.socket(family, kind, protocol)

@@ -14,7 +14,7 @@ from mancala_env.agents.registry import kind_named
 from mancala_env.cli.describe import show_agent, show_network
 from mancala_env.cli.evaluate import ruleset_of
 from mancala_env.cli.options import DEFAULT_RULESET, RULESET, add_outputs, is_ruleset, position_of
-from mancala_env.cli.tables import describe_turn, print_json, put_result
+from mancala_env.cli.tables import describe_turn, keep_from_csv, print_json, put_result
 from mancala_env.errors import InvalidArgument, InvalidPosition, printable
 from mancala_env.games import pictures
 from mancala_env.games.position import Position
@@ -94,8 +94,11 @@ def _show_metrics(path: str, options: Any) -> None:
         if getattr(options, name) is not None:
             raise InvalidArgument(f"--csv writes the metrics of a run and does not go with --{name}")
     with needing("the metrics of a run", "train"):
+        from mancala_env.training.run_folder import METRICS
         from mancala_env.training.run_results import folder_of, read_run
-    results = read_run(folder_of(path))
+    folder = folder_of(path)
+    keep_from_csv(folder / METRICS, options)
+    results = read_run(folder)
     show, as_json = partial(show_network, str(results.checkpoint), options.all), results.identity.to_json()
     put_result(results, options, show, as_json=json.loads(as_json))
 
@@ -121,7 +124,8 @@ def _show_position(position: Position, options: Any) -> None:
     path = _picture(options)
     if path is not None:
         pictures.save(path, position, action=options.action, theme=options.theme, width=options.width)
-        return
+        if not options.json:
+            return
     turn = None if options.action is None else position.play(options.action)
     if options.json:
         print_json(position_as_dict(position))
@@ -167,6 +171,8 @@ def _show_record(path: str, options: Any) -> None:
         if picture is None:
             hint = "`mancala replay` prints it as text"
             raise InvalidArgument(f"add --gif or --mp4 FILE to draw a game, or --turn; {hint}")
+        if options.json:
+            raise InvalidArgument("--json prints a position: choose one with --turn")
         pictures.save(picture, record, theme=options.theme, width=options.width)
         return
     turn, position = whole("--turn", options.turn, 0, len(record.turns)), record.start_position

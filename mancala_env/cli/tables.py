@@ -47,6 +47,12 @@ def check_outputs(options: Any) -> None:
         check_out(Path(csv), option="--csv")
 
 
+def keep_from_csv(path: Path, options: Any) -> None:
+    """Raise InvalidArgument if the file of `--csv` would replace a file that the command reads."""
+    if options.csv not in (None, "-") and Path(options.csv).resolve() == path.resolve():
+        raise InvalidArgument(f"--csv must not replace the data that it is made of, {options.csv!r}")
+
+
 def prints_tables(options: Any) -> bool:
     """Return whether a command prints text: neither `--json` nor `--csv -`."""
     return not options.json and options.csv != "-"

@@ -30,6 +30,8 @@ class AnalysisService:
         """Create `num_workers` threads, by default one per core; `memory_mb` is for each solver's table."""
         workers = num_workers or default_num_threads()
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="mancala-serve")
+        self.running: set[asyncio.Future[Any]] = set()
+        """Work that has not ended, even if its caller was cancelled."""
 
         # The most recently used agents and solvers, each with a lock for one request at a time.
         @lru_cache(_MOST_AGENTS)
@@ -83,6 +85,8 @@ class AnalysisService:
         It may be cancelled twice, when a page cancels a request and then closes.
         """
         running = asyncio.wrap_future(self._pool.submit(work))
+        self.running.add(running)
+        running.add_done_callback(self.running.discard)
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
@@ -95,8 +99,8 @@ class AnalysisService:
             raise
 
     def close(self) -> None:
-        """Release the threads."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """Wait until running work ends, and release the threads."""
+        self._pool.shutdown(cancel_futures=True)
 
 
 def _stamp(spec: Spec) -> tuple[Any, ...]:

@@ -147,12 +147,15 @@ def spec_of(request: dict[str, Any], limits: Limits, folder: Path | None, offere
 
 
 def checkpoints_in(folder: Path | None) -> list[str]:
-    """Return the sorted names of at most 1000 checkpoints in a folder and its subfolders."""
+    """Return the sorted names of at most 1000 checkpoints in a folder and its subfolders.
+
+    Names with unprintable characters, such as those that are not UTF-8, are excluded.
+    """
     if folder is None:
         return []
     root = folder.resolve()
     files = (path for path in root.rglob("*.zip") if path.is_file() and path.resolve().is_relative_to(root))
-    return sorted(path.relative_to(root).as_posix() for path in files)[:1000]
+    return sorted(name for path in files if (name := path.relative_to(root).as_posix()).isprintable())[:1000]
 
 
 def _checkpoint(folder: Path | None, name: Any) -> Path:

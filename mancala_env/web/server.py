@@ -67,7 +67,9 @@ def new_app(
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
-        server.service.close()
+        if server.service.running:
+            _log.warning("waiting for agents to choose their action; press Ctrl-C again to stop at once")
+        await asyncio.to_thread(server.service.close)
 
     return Starlette(
         routes=[
@@ -137,7 +139,7 @@ async def _refuse(_: Request, error: Exception) -> Response:
 
 async def _apologise(_: Request, error: Exception) -> Response:
     _log.error("a request failed", exc_info=error)
-    return JSONResponse({"error": "internal error of the server"}, 400, headers=HEADERS)
+    return JSONResponse({"error": "internal error of the server"}, 500, headers=HEADERS)
 
 
 class _Session:

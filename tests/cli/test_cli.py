@@ -337,6 +337,11 @@ def test_show_writes_the_metrics_of_a_run(checkpoint, tmp_path, capsys):
     assert cli.main(["show", str(tmp_path / "run"), "--csv", str(table)]) == 0
     assert names(capsys.readouterr().out, ["leyla", str(table)])
     assert table.read_text() == printed
+    metrics = tmp_path / "run" / "metrics.jsonl"
+    before = metrics.read_bytes()
+    assert cli.main(["show", str(copies[1]), "--csv", str(metrics)]) == 2
+    assert names(capsys.readouterr().err, ["--csv", str(metrics)])
+    assert metrics.read_bytes() == before
     for words in (["--game", "1"], ["--svg", "a.svg"], ["--ruleset", "leyla"]):
         assert cli.main(["show", str(tmp_path / "run"), "--csv", "-", *words]) == 2
         assert names(capsys.readouterr().err, ["--csv", words[0]])
@@ -714,13 +719,27 @@ def test_show_draws_into_files(words, name, tmp_path, capsys):
         (["leyla", "--width", "300"], "--width"),
         (["leyla", "--turn", "1"], "--turn"),
         (["leyla", "--svg", "nowhere/a.svg"], "nowhere/a.svg"),
+        (["RECORDS", "--gif", "a.gif", "--json"], ["--json", "--turn"]),
     ],
 )
 def test_show_says_what_it_cannot_draw(words, message, capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    assert cli.main(["show", *words]) == 2
+    (tmp_path / "drawn").mkdir()
+    monkeypatch.chdir(tmp_path / "drawn")
+    records.write_games("../games.txt", [records.GameRecord("leyla", [(0, 3)])])
+    assert cli.main(["show", *("../games.txt" if word == "RECORDS" else word for word in words)]) == 2
     assert names(capsys.readouterr().err, message)
-    assert not list(tmp_path.iterdir())
+    assert not list((tmp_path / "drawn").iterdir())
+
+
+def test_show_prints_json_beside_a_picture(tmp_path, capsys):
+    assert cli.main(["show", "leyla", "--json"]) == 0
+    alone = capsys.readouterr().out
+    assert cli.main(["show", "leyla", "--json", "--svg", str(tmp_path / "a.svg")]) == 0
+    assert capsys.readouterr().out == alone
+    assert (tmp_path / "a.svg").is_file()
+    # The position after the turn, as without a picture.
+    assert cli.main(["show", "leyla", "--json", "--action", "1", "--gif", str(tmp_path / "a.gif")]) == 0
+    assert json.loads(capsys.readouterr().out)["player"] == 1
 
 
 def test_without_a_command_the_help_is_shown_and_a_wrong_one_names_the_nearest(capsys):

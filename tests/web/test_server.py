@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -490,6 +491,43 @@ def test_the_command_prints_its_address_and_ends_by_a_signal(stop: str) -> None:
             process.kill()
 
 
+def test_a_second_signal_does_not_wait_for_an_agent(tmp_path: Path) -> None:
+    file = tmp_path / "slow.py"
+    file.write_text(
+        "import pathlib, time\n\ndef slow(position):\n"
+        f"    pathlib.Path({str(tmp_path / 'begun')!r}).touch()\n    time.sleep(900)\n"
+    )
+    spec = f"python:{file}:slow"
+    command = [sys.executable, "-m", "mancala_env", "serve", "--port", "0", "--browser", "false"]
+    with subprocess.Popen(
+        [*command, "--agents", spec], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().split("//")[1].split("/")[0]
+
+        async def stop() -> None:
+            async with connect(f"ws://{address}/api/session") as page:
+                await page.send(json.dumps({"id": 1, "do": "choose", "position": LATE, "agent": spec}))
+                while not (tmp_path / "begun").exists():
+                    await asyncio.sleep(0.05)
+                process.send_signal(signal.SIGINT)
+                await asyncio.to_thread(read_until, "press Ctrl-C again")
+                process.send_signal(signal.SIGINT)
+
+        def read_until(text: str) -> None:
+            assert process.stderr is not None
+            while text not in process.stderr.readline():
+                assert process.poll() is None
+
+        try:
+            asyncio.run(asyncio.wait_for(stop(), 300))
+            _, errors = process.communicate(timeout=120)
+            assert process.returncode == 0
+            assert errors == "mancala serve: stopped\n"
+        finally:
+            process.kill()
+
+
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_a_text_browser_that_runs_in_the_foreground_gets_the_page(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
@@ -515,6 +553,7 @@ def test_who_comes_before_the_server_runs_waits_for_it():
     ("words", "said"),
     [
         (["--port", "99999"], "port must be a whole number from 0 to 65535"),
+        (["--host", ""], "--host must be an address or a name, not ''"),
         (["--host", "no.such.host.invalid"], "cannot listen on"),
         (["--checkpoints", "nowhere"], "--checkpoints must be an existing folder, not 'nowhere'"),
         (["--checkpoints", ""], "--checkpoints must be an existing folder, not ''"),
@@ -625,6 +664,8 @@ def test_checkpoints_are_listed_in_order_up_to_a_thousand(tmp_path: Path) -> Non
     (folder / "link.zip").symlink_to(tmp_path / "outside.zip")
     for name in ("b.zip", "a.zip", "runs/c.zip"):
         (folder / name).touch()
+    with suppress(OSError):  # a file system of Unicode names
+        Path(os.fsdecode(bytes(folder) + b"/\xff.zip")).touch()
     assert requests.checkpoints_in(None) == []
     assert requests.checkpoints_in(folder) == ["a.zip", "b.zip", "runs/c.zip"]
     for number in range(1000):
@@ -878,7 +919,7 @@ def test_an_error_of_ours_is_answered_without_its_text(server, monkeypatch):
 
     monkeypatch.setattr(requests, "checkpoints_in", fail)
     answer = get(f"http://{server}/api/about")
-    assert answer.status_code == 400
+    assert answer.status_code == 500
     assert "error" in answer.json()
     assert "secret" not in answer.text
     assert answer.headers["X-Content-Type-Options"] == "nosniff"

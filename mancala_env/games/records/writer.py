@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from mancala_env._util.checks import truth
-from mancala_env._util.files import written_whole
+from mancala_env._util.files import is_stream, written_whole
 from mancala_env.errors import InvalidArgument, printable
 from mancala_env.games.records.model import GameRecord
 from mancala_env.games.records.reader import check_file, parse_games, read_games, ruleset_named
@@ -117,7 +117,7 @@ def write_games(path: str | Path, games: Iterable[GameRecord], *, append: bool =
             with _locked(file):  # another program may have written half of a game
                 check_appendable(path)
             return _append(file, games, is_shared=True)
-    if path.exists() and not path.is_file():  # a pipe, or the terminal
+    if is_stream(path):  # the reader of a pipe sees each game at once
         with path.open("wb", buffering=0) as file:
             return _append(file, games)
     with written_whole(path) as file:
