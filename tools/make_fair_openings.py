@@ -32,6 +32,7 @@ from mancala_env.solver.exact import OutOfTime, Solver
 TURNS = 4
 # Turns of the search that guesses on which side of 0 a margin is.
 _GUESS_TURNS = 10
+_NO_BOUNDS = (-1000, 1000)
 _Found = TypeVar("_Found")
 
 
@@ -62,13 +63,17 @@ def positions_within(ruleset: Ruleset, turns: int) -> dict[tuple[int, ...], Posi
     return found
 
 
-def margin_within(solver: Solver, position: Position, most: int, guess: int = 0) -> int | None:
+def margin_within(
+    solver: Solver, position: Position, most: int, guess: int = 0, bounds: tuple[int, int] = _NO_BOUNDS
+) -> int | None:
     """Return the exact final lead of the player to move, or None if it is not within `most` of 0.
 
-    If it is not, and `guess` is on its side of 0, one null-window search is enough.
+    If it is not, and `guess` is on its side of 0, one null-window search is enough. `bounds` are known
+    bounds of the lead.
     """
     lead = lead_of(position)
     lower, upper = solver.known_bounds(position)
+    lower, upper = max(lower, bounds[0] - lead), min(upper, bounds[1] - lead)
     lower, upper = max(lower, -most - 2 - lead), min(upper, most + 2 - lead)
     if lower > upper:
         return None
@@ -102,11 +107,17 @@ class Decisions(LinesFile):
             raise ValueError("of other rules")
         self._margins[fields["most"], tuple(fields["turns"])] = fields["margin"]
 
-    def margin(self, line: tuple[int, ...], position: Position, most: int) -> int | None:
+    def margin(
+        self,
+        line: tuple[int, ...],
+        position: Position,
+        most: int,
+        bounds: tuple[int, int] = _NO_BOUNDS,
+    ) -> int | None:
         """Return what :func:`margin_within` finds for the position after a line of actions."""
         if (most, line) not in self._margins:
             guess = round(float(self._search.action_values(position.games).max()))
-            margin = self._margins[most, line] = margin_within(self.solver, position, most, guess)
+            margin = self._margins[most, line] = margin_within(self.solver, position, most, guess, bounds)
             decided = {"most": most, "turns": line, "margin": margin}
             self.append_line({"format": 2, **self._of, **decided})
         return self._margins[most, line]
@@ -125,11 +136,14 @@ class Decisions(LinesFile):
         for action in position.legal_actions:
             after = position.copy()
             after.play(action)
+            is_mine = after.player == position.player
             if after.is_over:
                 found = after.counts[after.player] - after.counts[1 - after.player]
             else:
-                found = self.margin((*line, action), after, abs(margin))
-            if found == (margin if after.player == position.player else -margin):
+                # No action is better than the margin.
+                bounds = (_NO_BOUNDS[0], margin) if is_mine else (-margin, _NO_BOUNDS[1])
+                found = self.margin((*line, action), after, abs(margin), bounds)
+            if found == (margin if is_mine else -margin):
                 best.append(action)
         return tuple(best)
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,9 +102,9 @@ def test_a_search_resumes_from_its_decided_positions(tmp_path, monkeypatch, caps
     (tmp_path / "kept").write_bytes(decided + b'{"format":1,"mo')  # a killed program left half of a line
     searched: list[Position] = []
 
-    def counted(solver: Solver, position: Position, most: int, guess: int) -> int | None:
+    def counted(solver: Solver, position: Position, *others: Any) -> int | None:
         searched.append(position)
-        return margin_within(solver, position, most, guess)
+        return margin_within(solver, position, *others)
 
     monkeypatch.setattr(make_fair_openings, "margin_within", counted)
     assert main(words) == 0
@@ -124,11 +125,28 @@ def test_the_last_opening_has_its_value_without_the_book(name: str) -> None:
 
 @pytest.mark.parametrize("most", [0, 4, 14])
 @pytest.mark.parametrize("guess", [-99, -5, 0, 1, 7, 99])
-def test_a_guess_changes_no_margin(most: int, guess: int) -> None:
+def test_guesses_and_known_bounds_change_no_margin(most: int, guess: int) -> None:
     solver = Solver("gabata_3", memory_mb=64, use_book=False)
     for position in list(positions_within(solver.ruleset, 2).values()):
         exact = lead_of(position) + solver.value(position)
-        assert margin_within(solver, position, most, guess) == (exact if abs(exact) <= most else None)
+        found = exact if abs(exact) <= most else None
+        for bounds in ((-48, 48), (exact, 48), (-48, exact), (exact, exact)):
+            assert margin_within(solver, position, most, guess, bounds) == found
+
+
+def test_known_bounds_save_a_search() -> None:
+    opening = fair_openings("gabata_3")[0]
+
+    def nodes(lower: int, upper: int) -> int:
+        solver = Solver("gabata_3", memory_mb=64, use_book=False)
+        assert (
+            margin_within(solver, opening.position, abs(opening.margin), 0, (lower, upper)) == opening.margin
+        )
+        return solver.nodes
+
+    least, most, both = nodes(opening.margin, 48), nodes(-48, opening.margin), nodes(-48, 48)
+    assert 0 < least < both
+    assert 0 < most < both
 
 
 @pytest.mark.slow
@@ -238,10 +256,10 @@ def test_an_incomplete_search_writes_no_file(more: list[str], tmp_path, capsys) 
 def test_a_partial_file_leaves_out_what_is_undecided(tmp_path, monkeypatch, capsys) -> None:
     undecided = {fair_openings(EVEN)[1].position.key}
 
-    def within_time(solver: Solver, position: Position, most: int, guess: int) -> int | None:
+    def within_time(solver: Solver, position: Position, *others: Any) -> int | None:
         if position.key in undecided:
             raise OutOfTime("out of time")
-        return margin_within(solver, position, most, guess)
+        return margin_within(solver, position, *others)
 
     monkeypatch.setattr(make_fair_openings, "margin_within", within_time)
     words = [EVEN, "--turns", "2", "--folder", str(tmp_path)]
