@@ -72,7 +72,7 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None
     try:
-        with open(new, "wb") as file:
+        with open(str(new), "wb") as file:  # whose name, a text, another program can open
             if target.exists():
                 new.chmod(stat.S_IMODE(target.stat().st_mode))
             yield file

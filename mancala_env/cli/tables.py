@@ -50,7 +50,7 @@ def check_outputs(options: Any) -> None:
 def keep_from_csv(path: Path, options: Any) -> None:
     """Raise InvalidArgument if the file of `--csv` would replace a file that the command reads."""
     if options.csv not in (None, "-") and Path(options.csv).resolve() == path.resolve():
-        raise InvalidArgument(f"--csv must not replace the data that it is made of, {options.csv!r}")
+        raise InvalidArgument(f"--csv must not replace the file that the table is made from, {options.csv!r}")
 
 
 def prints_tables(options: Any) -> bool:

@@ -250,7 +250,7 @@ class _Maker:
         parts = ("settings", "letters", "unfinished")
         is_whole = isinstance(kept, dict) and all(isinstance(kept.get(part), dict) for part in parts)
         if is_whole:
-            # An attempt that became longer than others has no letters.
+            # An attempt that became longer than others is kept without letters.
             finished = {key: text for key, text in kept["letters"].items() if text is not None}
             is_whole = _are_attempts(finished) and _are_attempts(kept["unfinished"])
         if not is_whole:

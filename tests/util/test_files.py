@@ -9,7 +9,7 @@ import pytest
 
 from mancala_env._util.files import check_can_be_written, write_whole
 
-needs_posix = pytest.mark.skipif(os.name != "posix", reason="the system has no umask and no named pipes")
+needs_posix = pytest.mark.skipif(os.name != "posix", reason="needs a umask and named pipes")
 
 
 @needs_posix
