@@ -21,12 +21,14 @@ import mancala_env.web
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.package_data import rulesets_with
 from mancala_env.engine.timeline import KINDS
+from mancala_env.evaluation import fair_openings
 from mancala_env.networks.value_files import bundled_network, read_for
 from mancala_env.render import motion, scene
 from mancala_env.render.colours import PALETTES
 from mancala_env.rulesets import lookup
 from mancala_env.solver.book import UNKNOWN, load_book
 from mancala_env.solver.certificate import Proof, num_seeds
+from tools.make_proofs import FAIR, file_of
 from tools.make_proofs import FOLDER as PROOFS
 
 FOLDER = Path(mancala_env.web.__file__).parent
@@ -115,8 +117,16 @@ def _networks() -> dict[str, bytes]:
 
 
 def _proofs() -> dict[str, bytes]:
-    """Return the small proof files, and a list of what they claim about which position."""
-    paths = [path for path in sorted(PROOFS.rglob("*.proof")) if path.stat().st_size <= MOST_PROOF_BYTES]
+    """Return small proof files, and a list of what they claim about which position.
+
+    Each ruleset has the proof of one fair opening.
+    """
+    first = {file_of(name, fair_openings(name)[0].turns, FAIR)[0] for name in rulesets_with("fair")}
+    paths = [
+        path
+        for path in sorted(PROOFS.rglob("*.proof"))
+        if path.stat().st_size <= MOST_PROOF_BYTES and (path.parent.name != FAIR or path in first)
+    ]
     files = {path.relative_to(PROOFS).as_posix(): path.read_bytes() for path in paths}
     rows = []
     for file, content in files.items():

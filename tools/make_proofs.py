@@ -1,8 +1,9 @@
 """Make, check and list the proof files of proofs/: ``python -m tools.make_proofs``.
 
-Without arguments, every file is checked with the three checkers, and the table of proofs/README.md is written
-again. With ``--new``, files that the table has already are skipped. With names of rulesets, their proofs are
-made first; ``--actions`` makes those after each first turn, ``--fair`` that of the first fair opening.
+Without arguments, every file is checked with the three checkers, and the tables of proofs/README.md and
+proofs/fair_openings/README.md are written again. With ``--new``, files that a table has already are skipped.
+With names of rulesets, their proofs are made first; ``--actions`` makes those after each first turn,
+``--fair`` those of fair openings that lack a file.
 """
 
 import hashlib
@@ -27,11 +28,12 @@ from mancala_env.games.speed import machine
 from mancala_env.solver.certificate import Proof, verify
 
 FOLDER = Path(__file__).resolve().parents[1] / "proofs"
-PAGE, FIRST_TURNS, FAIR = FOLDER / "README.md", "first_turns", "fair_openings"
+FIRST_TURNS, FAIR = "first_turns", "fair_openings"
 _HEAD = """\
 # Proofs of exact values
 
-Each file here proves the exact value of a round, of the position after a first turn, or of a fair opening.
+Each file here proves the exact value of a round, or of the position after a first turn.
+[Another folder](fair_openings/README.md) has the proofs of fair openings.
 [The format](../docs/reference/proofs.md) says what a file contains and why it proves its value.
 Check them yourself:
 
@@ -45,10 +47,7 @@ mancala verify leyla.proof
 |---|---|
 | `NAME.proof` | the start of round 1 of a ruleset |
 | `first_turns/NAME-S1.proof` | the position after South's turn from hole 1 |
-| `fair_openings/NAME-S6-N1.proof` | the first [fair opening][1], here the one after turns S6 and N1 |
 | `check.c`, `check.py` | two checkers that share no code with the package or each other |
-
-[1]: ../docs/explanation/openings.md#fair-openings
 
 ## Files
 
@@ -62,6 +61,31 @@ visits, without positions of at most *leaf* free seeds. The checkers search thes
 The times are processor seconds of one run on {machine}. A check that takes much longer is stopped.
 
 """
+_FAIR_HEAD = """\
+# Proofs of fair openings
+
+Each file here proves how best play from a [fair opening][1] ends. `NAME-S6-N1.proof` is about the position of
+the ruleset NAME after South's turn from hole 6 and North's from hole 1.
+
+```bash
+cc -std=c99 -O2 -o check ../check.c && ./check leyla-S1-N5.proof
+python ../check.py leyla-S1-N5.proof
+mancala verify leyla-S1-N5.proof
+```
+
+[1]: ../../docs/explanation/openings.md#fair-openings
+
+## Files
+
+The value is the margin for the player to move, without seeds in stores. So with a value of +3 a round ends
+even if the opponent leads by 3 seeds in stores. [The table of starts](../README.md#files) explains the other
+columns.
+`mancala prove POSITION` makes a file.
+`make proofs` checks all files with all checkers and writes this page.
+The times are processor seconds of one run on {machine}. A check that takes much longer is stopped.
+
+"""
+_HEADS = {FOLDER / "README.md": _HEAD, FOLDER / FAIR / "README.md": _FAIR_HEAD}
 
 
 def checked(file: Path, checker: Path, most_seconds: int) -> str:
@@ -82,8 +106,14 @@ def checked(file: Path, checker: Path, most_seconds: int) -> str:
     return f"| `{_name(file)}` | {' | '.join([*cells, *seconds, own])} |"
 
 
+def _page_of(file: Path) -> Path:
+    """Return the page that lists a file."""
+    return (file.parent if file.parent.name == FAIR else FOLDER) / "README.md"
+
+
 def _name(file: Path) -> str:
-    return file.relative_to(FOLDER).as_posix()
+    """Return the name of a file on its page."""
+    return file.relative_to(_page_of(file).parent).as_posix()
 
 
 def _sum_of(file: Path) -> str:
@@ -92,19 +122,23 @@ def _sum_of(file: Path) -> str:
 
 
 def kept(files: Sequence[Path]) -> dict[Path, str]:
-    """Return the lines that the table has for files that have not changed since."""
-    text = PAGE.read_text(encoding="utf-8")
-    rows = re.finditer(r"^\| `(\S+\.proof)` \| [+-].*$", text, re.MULTILINE)
-    lines = {row[1]: row[0] for row in rows}
-    return {file: lines[_name(file)] for file in files if _name(file) in lines and _sum_of(file) in text}
+    """Return the lines that the tables have for files that have not changed since."""
+    lines = {}
+    for file in files:
+        text = _page_of(file).read_text(encoding="utf-8")
+        row = re.search(rf"^\| `{re.escape(_name(file))}` \| [+-].*$", text, re.MULTILINE)
+        if row and _sum_of(file) in text:
+            lines[file] = row[0]
+    return lines
 
 
-def page(lines: Mapping[Path, str]) -> str:
-    """Return the page of the files with these lines."""
+def page(name: Path, lines: Mapping[Path, str]) -> str:
+    """Return a page with the lines of its files."""
+    lines = {file: line for file, line in lines.items() if _page_of(file) == name}
     head = "| file | value | leaf | positions | bytes | C s | Python s | package s |"
     table = "\n".join([head, "|---|---:|---:|---:|---:|---:|---:|---:|", *lines.values()])
     sums = "".join(map(_sum_of, lines))
-    return f"{_HEAD.format(machine=machine())}{table}\n\nSHA-256:\n\n```text\n{sums}```\n"
+    return f"{_HEADS[name].format(machine=machine())}{table}\n\nSHA-256:\n\n```text\n{sums}```\n"
 
 
 def _run(command: list[str], most_seconds: int) -> str:
@@ -132,18 +166,25 @@ def _build(folder: str) -> Path:
     return program
 
 
-def _make(name: str, options: list[str], kind: str) -> None:
-    position = Position(name)
-    turns = fair_openings(name)[0].turns if kind == FAIR else ()
-    words = [name]
+def file_of(name: str, turns: Sequence[int], kind: str = "") -> tuple[Path, Position]:
+    """Return the proof file of the position after some turns of a ruleset, and the position."""
+    position, words = Position(name), [name]
     for action in turns:
         words.append(turn_text(position.player, action))
         position.play(action)
-    file = FOLDER / kind / f"{'-'.join(words)}.proof"
-    file.parent.mkdir(exist_ok=True)
-    actions = ["--actions"] * (kind == FIRST_TURNS)
-    if mancala(["prove", position.to_text(), "--out", str(file), *options, *actions]):
-        raise MancalaError(f"no proof of {name}")
+    return FOLDER / kind / f"{'-'.join(words)}.proof", position
+
+
+def _make(name: str, options: list[str], kind: str) -> None:
+    for turns in [opening.turns for opening in fair_openings(name)] if kind == FAIR else [()]:
+        file, position = file_of(name, turns, kind)
+        # A start that is fair has its proof in the folder above.
+        if kind == FAIR and (not turns or file.exists()):
+            continue
+        file.parent.mkdir(exist_ok=True)
+        actions = ["--actions"] * (kind == FIRST_TURNS)
+        if mancala(["prove", position.to_text(), "--out", str(file), *options, *actions]):
+            raise MancalaError(f"no proof of {name}")
 
 
 @in_one_line("make_proofs")
@@ -152,7 +193,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(prog="python -m tools.make_proofs", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("rulesets", nargs="*", help="rulesets whose proofs to make first")
     parser.add_argument("--actions", action="store_true", help="make the proofs after each first turn")
-    parser.add_argument("--fair", action="store_true", help="make the proof of the first fair opening")
+    parser.add_argument("--fair", action="store_true", help="make the missing proofs of fair openings")
     parser.add_argument("--leaf", default="8", help="as of mancala prove")
     parser.add_argument("--cap", default="255", help="as of mancala prove")
     parser.add_argument("--seeds", default="1", help="as of mancala prove")
@@ -174,7 +215,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if file not in lines or not given.new:
                 lines[file] = checked(file, checker, given.most_seconds)
                 print(lines[file], flush=True)
-                write_whole(PAGE, page({each: lines[each] for each in files if each in lines}))
+                listed = {each: lines[each] for each in files if each in lines}
+                write_whole(_page_of(file), page(_page_of(file), listed))
     return 0
 
 

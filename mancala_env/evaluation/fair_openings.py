@@ -62,8 +62,7 @@ def fair_openings(ruleset: RulesetLike) -> tuple[FairOpening, ...]:
 
     They are all positions within four turns of the start in which best play of both players ends even. If
     no position is even, they are all positions with the smallest margin. A position that several lines of
-    play reach is listed once. The list of `gabata_i` has 24 of 42, because the optimal actions of the
-    others take long to find.
+    play reach is listed once.
 
     Args:
         ruleset: The ruleset, or its name.

@@ -11,6 +11,7 @@ from mancala_env import Position, rulesets, solver
 from mancala_env._util.package_data import bundled_file, rulesets_with
 from mancala_env.evaluation import fair_openings, stored_ladder
 from mancala_env.evaluation.balanced_openings import balanced_openings
+from tools.make_proofs import FAIR, file_of
 from tools.results.regrets import stored_regrets
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,10 +43,13 @@ def test_the_balanced_openings_are_counted() -> None:
 def test_the_fair_openings_are_counted() -> None:
     rows = rows_by_name("explanation/openings.md", "Fair openings")
     assert set(rows) == set(rulesets_with("fair"))
-    for name, (count, margin) in rows.items():
+    for name, (count, num_proved, margin) in rows.items():
         turns = np.load(bundled_file("fair", name))["turns"]
         assert turns.shape == (int(count), 4), name
-        assert {int(margin)} == {opening.margin for opening in fair_openings(name)}, name
+        openings = fair_openings(name)
+        assert {int(margin)} == {opening.margin for opening in openings}, name
+        files = [file_of(name, opening.turns, FAIR if opening.turns else "")[0] for opening in openings]
+        assert int(num_proved) == sum(map(Path.exists, files)), name
 
 
 def test_the_article_has_the_values_of_the_solved_games() -> None:

@@ -1,6 +1,7 @@
 """The two checkers of proof files: the C program and the Python program, which share no code."""
 
 import hashlib
+import itertools
 import random
 import re
 import runpy
@@ -39,6 +40,7 @@ from mancala_env.solver.certificate import Proof
 
 FILES = sorted(DATA.glob("*.proof"))
 PUBLISHED, MOST_SECONDS = ROOT / "proofs", 10.0
+FAIR = PUBLISHED / "fair_openings"
 
 
 @pytest.fixture(scope="session")
@@ -54,30 +56,44 @@ def test_both_checkers_accept_a_proof(checkers: Checkers, path: Path) -> None:
     assert checkers.verdict(path.read_bytes()).splitlines()[0].endswith("exact")
 
 
-def listed() -> dict[str, list[str]]:
-    return rows_by_name(PUBLISHED / "README.md", "Files")
+def listed(folder: Path = PUBLISHED) -> dict[Path, list[float]]:
+    """Return the times of the three checkers by the files of a page."""
+    rows = rows_by_name(folder / "README.md", "Files")
+    return {folder / name: [float(cell.strip("> ")) for cell in row[-3:]] for name, row in rows.items()}
 
 
-def test_the_page_lists_every_published_proof() -> None:
-    files = {path.relative_to(PUBLISHED).as_posix(): path for path in PUBLISHED.rglob("*.proof")}
-    page = (PUBLISHED / "README.md").read_text(encoding="utf-8")
-    assert listed().keys() == files.keys()
-    for name, path in files.items():
-        assert f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n" in page, name
+def test_the_pages_list_every_published_proof() -> None:
+    assert {*listed(), *listed(FAIR)} == {*PUBLISHED.rglob("*.proof")}
+    for folder in (PUBLISHED, FAIR):
+        page = (folder / "README.md").read_text(encoding="utf-8")
+        for path in listed(folder):
+            name = path.relative_to(folder).as_posix()
+            assert f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n" in page, name
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", listed())
-def test_published_proofs_are_valid(checkers: Checkers, name: str) -> None:
+@pytest.mark.parametrize("path", listed(), ids=lambda path: path.stem)
+def test_published_proofs_are_valid(checkers: Checkers, path: Path) -> None:
     """Each checker that needs few seconds, by the page, accepts the file; `make proofs` runs them all."""
-    content, seconds = (
-        (PUBLISHED / name).read_bytes(),
-        [float(cell.strip("> ")) for cell in listed()[name][-3:]],
-    )
-    verdicts = (checkers.c_verdict, python_verdict, is_valid_in_package)
-    found = [verdict(content) for verdict, each in zip(verdicts, seconds, strict=True) if each < MOST_SECONDS]
+    content, verdicts = path.read_bytes(), (checkers.c_verdict, python_verdict, is_valid_in_package)
+    found = [
+        verdict(content)
+        for verdict, each in zip(verdicts, listed()[path], strict=True)
+        if each < MOST_SECONDS
+    ]
     assert found
     assert all(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted({path.stem.split("-")[0] for path in listed(FAIR)}))
+def test_published_proofs_of_fair_openings_are_valid(checkers: Checkers, name: str) -> None:
+    """One of the two quick checkers, in turn, accepts each file, and the one in Python the quickest."""
+    files = {path: times for path, times in listed(FAIR).items() if path.stem.split("-")[0] == name}
+    for path, verdict in zip(files, itertools.cycle((checkers.c_verdict, is_valid_in_package))):
+        assert verdict(path.read_bytes()), path
+    quickest = min(files, key=lambda path: files[path][1])
+    assert python_verdict(quickest.read_bytes())
 
 
 def test_bounds_of_one_claim(checkers: Checkers) -> None:
