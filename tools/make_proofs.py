@@ -2,8 +2,8 @@
 
 Without arguments, every file is checked with the three checkers, and the tables of proofs/README.md and
 proofs/fair_openings/README.md are written again. With ``--new``, files that a table has already are skipped.
-With names of rulesets, their proofs are made first; ``--actions`` makes those after each first turn,
-``--fair`` those of fair openings that lack a file.
+With names of rulesets, the proofs of their starts are made first; with ``--actions`` instead those after each
+first turn, and with ``--fair`` those of fair openings, without the files that are there.
 """
 
 import hashlib
@@ -19,13 +19,15 @@ from pathlib import Path
 
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import write_whole
-from mancala_env.cli import main as mancala
+from mancala_env.cli.prove import write_proof
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation import fair_openings
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import Position
 from mancala_env.games.speed import machine
 from mancala_env.solver.certificate import Proof, verify
+from mancala_env.solver.certificate_search import ProofPlan
+from mancala_env.solver.exact import Solver
 
 FOLDER = Path(__file__).resolve().parents[1] / "proofs"
 FIRST_TURNS, FAIR = "first_turns", "fair_openings"
@@ -175,16 +177,21 @@ def file_of(name: str, turns: Sequence[int], kind: str = "") -> tuple[Path, Posi
     return FOLDER / kind / f"{'-'.join(words)}.proof", position
 
 
-def _make(name: str, options: list[str], kind: str) -> None:
-    for turns in [opening.turns for opening in fair_openings(name)] if kind == FAIR else [()]:
+def _make(name: str, plan: ProofPlan, memory_mb: float, kind: str) -> None:
+    """Make the proofs of a ruleset of a kind, with one solver, whose table serves all of them."""
+    todo: list[tuple[int, ...]] = [()]
+    if kind == FIRST_TURNS:
+        todo = [(action,) for action in Position(name).legal_actions]
+    elif kind == FAIR:  # a start that is fair has its proof in the folder above
+        todo = [opening.turns for opening in fair_openings(name) if opening.turns]
+    solver = Solver(name, memory_mb=memory_mb, use_book=False)
+    for turns in todo:
         file, position = file_of(name, turns, kind)
-        # A start that is fair has its proof in the folder above.
-        if kind == FAIR and (not turns or file.exists()):
+        if position.is_over or (kind and file.exists()):
             continue
         file.parent.mkdir(exist_ok=True)
-        actions = ["--actions"] * (kind == FIRST_TURNS)
-        if mancala(["prove", position.to_text(), "--out", str(file), *options, *actions]):
-            raise MancalaError(f"no proof of {name}")
+        proof = write_proof(position, plan, file, solver)
+        print(f"{file}: value {proof.bounds[0]:+d}, {file.stat().st_size:,} bytes", flush=True)
 
 
 @in_one_line("make_proofs")
@@ -192,20 +199,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return the exit status."""
     parser = Parser(prog="python -m tools.make_proofs", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("rulesets", nargs="*", help="rulesets whose proofs to make first")
-    parser.add_argument("--actions", action="store_true", help="make the proofs after each first turn")
-    parser.add_argument("--fair", action="store_true", help="make the missing proofs of fair openings")
-    parser.add_argument("--leaf", default="8", help="as of mancala prove")
-    parser.add_argument("--cap", default="255", help="as of mancala prove")
-    parser.add_argument("--seeds", default="1", help="as of mancala prove")
-    parser.add_argument("--memory_mb", default="1024", help="as of mancala prove")
+    parser.add_argument("--actions", action="store_true", help="make missing proofs after each first turn")
+    parser.add_argument("--fair", action="store_true", help="make missing proofs of fair openings")
+    for option, default in {"leaf": 8, "cap": 255, "seeds": 1, "memory_mb": 1024}.items():
+        parser.add_argument(f"--{option}", type=int, default=default, help="as of mancala prove")
     parser.add_argument("--new", action="store_true", help="skip the files that the table has already")
     parser.add_argument(
         "--most_seconds", type=int, default=1800, help="most processor seconds of a checker in C or Python"
     )
     given = parser.parse_args(arguments)
-    options = [w for key in ("leaf", "cap", "seeds", "memory_mb") for w in (f"--{key}", getattr(given, key))]
+    plan = ProofPlan(given.leaf, given.cap, given.seeds)
     for name in given.rulesets:
-        _make(name, options, FIRST_TURNS if given.actions else FAIR if given.fair else "")
+        _make(name, plan, given.memory_mb, FIRST_TURNS if given.actions else FAIR if given.fair else "")
     kinds = FOLDER, FOLDER / FIRST_TURNS, FOLDER / FAIR
     files = [file for kind in kinds for file in sorted(kind.glob("*.proof"))]
     lines = kept(files)

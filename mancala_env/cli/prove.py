@@ -13,6 +13,7 @@ from mancala_env.games.notation import turn_text
 from mancala_env.games.position import Position
 from mancala_env.solver.certificate import InvalidProof, Proof, position_lines, verify
 from mancala_env.solver.certificate_search import ProofPlan, ProofProgress, prove
+from mancala_env.solver.exact import Solver
 
 DESCRIPTION = (
     "Find the exact value of a position, and write a proof file that mancala verify and two independent "
@@ -49,10 +50,12 @@ def run(options: Any) -> int:
         }
     for file in todo:
         check_out(file, option="--out", read=Proof.read)
+    num_threads = 1 if options.num_threads is None else options.num_threads
+    solver = Solver(position.ruleset, memory_mb=options.memory_mb, num_threads=num_threads, use_book=False)
     results = []
     for file, after in todo.items():
         kept = _finished(after, file) if options.actions else None
-        proof = kept or _prove(after, plan, file, options)
+        proof = kept or write_proof(after, plan, file, solver, quiet=options.json)
         value, size = proof.bounds[0], file.stat().st_size
         if not options.json:
             print(f"{file}: value {value:+d}, {size:,} bytes, {'kept' if kept else 'verified'}", flush=True)
@@ -78,16 +81,20 @@ def _finished(position: Position, file: Path) -> Proof | None:
     return None
 
 
-def _prove(position: Position, plan: Any, file: Path, options: Any) -> Proof:
-    """Write a proof file, and return the proof."""
+def write_proof(
+    position: Position, plan: ProofPlan, file: Path, solver: Solver, quiet: bool = False
+) -> Proof:
+    """Write a proof file, and return the proof.
+
+    An unfinished proof is kept beside it, and resumed.
+    """
     checkpoint = file.with_name(f".{file.name}.part")
     try:
-        with lines(quiet=options.json) as show:
+        with lines(quiet=quiet) as show:
             proof = prove(
                 position,
                 plan,
-                memory_mb=options.memory_mb,
-                num_threads=1 if options.num_threads is None else options.num_threads,
+                solver=solver,
                 checkpoint=checkpoint,
                 progress=lambda now: show(_line(now), now.seconds),
             )

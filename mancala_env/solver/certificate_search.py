@@ -90,6 +90,7 @@ def prove(
     *,
     memory_mb: float = 1024,
     num_threads: int = 1,
+    solver: Solver | None = None,
     checkpoint: Path | None = None,
     progress: Callable[[ProofProgress], None] | None = None,
 ) -> Proof:
@@ -100,6 +101,9 @@ def prove(
         plan: Settings of the proof.
         memory_mb: Most megabytes of the solver's table. The walk takes about 100 bytes for each position.
         num_threads: CPU threads of the solver.
+        solver: A solver to use instead of a new one with `memory_mb` and `num_threads`. What its table has
+            from related positions saves most of the time. Make it with ``use_book=False``: the book would
+            leave its table empty, on which trials rely.
         checkpoint: File that keeps the found turns every half minute and after an exception such as Ctrl-C.
             The same call resumes from it, after it has searched the value again. Delete it when the proof is
             saved.
@@ -109,6 +113,7 @@ def prove(
         InvalidPosition: The round is over, territory has changed hands, or the ruleset's name is not 1 to 64
             printable ASCII characters without spaces.
         InvalidArgument: Another argument or the checkpoint is invalid, or `plan.cap` is too small.
+        SolverInputError: `solver` has another ruleset, or another search of it runs.
 
     >>> from mancala_env import Position
     >>> proof = prove(Position({"like": "leyla", "row_width": 3, "name": "small"}))
@@ -117,8 +122,8 @@ def prove(
     """
     check_position(position)
     position_lines(position)  # raises if the format excludes the position
-    # A value from the book would leave the table empty, on which trials rely.
-    solver = Solver(position.ruleset, memory_mb=memory_mb, num_threads=num_threads, use_book=False)
+    if solver is None:
+        solver = Solver(position.ruleset, memory_mb=memory_mb, num_threads=num_threads, use_book=False)
     try:
         return _Maker(position, plan, solver, checkpoint, progress).make()
     finally:
@@ -147,6 +152,7 @@ class _Maker:
         self.position, self.plan, self.solver = position, plan, solver
         self.checkpoint, self.progress = checkpoint, progress
         self.started = self.saved = self.reported = time.monotonic()
+        self.nodes_before = solver.nodes
         self.attempt: tuple[Attempt, Claim, int] | None = None  # with its seed
         solver.on_call = self._report
         # Letters by "player leaf seed": finished attempts (None: longer than others), and the current one.
@@ -232,7 +238,7 @@ class _Maker:
         if self.progress is None or now < self.reported + _PROGRESS_SECONDS:
             return
         self.reported = now
-        nodes, seconds = self.solver.nodes, now - self.started
+        nodes, seconds = self.solver.nodes - self.nodes_before, now - self.started
         if self.attempt is None:
             self.progress(ProofProgress(self.position.player, None, 0, 0, 0, nodes, seconds))
             return

@@ -661,6 +661,20 @@ def test_the_table_of_a_proof_is_freed(monkeypatch) -> None:
         gc.enable()
 
 
+def test_a_proof_uses_a_given_solver_and_its_table() -> None:
+    position = Position(small("leyla"))
+    shared = solver.Solver(position.ruleset, memory_mb=8, use_book=False)
+    counts: list[int] = []
+    proof = prove(position, PLAN, solver=shared)
+    first = shared.nodes
+    again = prove(position, PLAN, solver=shared, progress=lambda now: counts.append(now.nodes))
+    assert again.bounds == proof.bounds == prove(position, PLAN, memory_mb=8).bounds
+    assert 0 <= shared.nodes - first < first
+    assert all(count <= shared.nodes - first for count in counts)
+    with pytest.raises(solver.SolverInputError, match="this solver is for"):
+        prove(Position("leyla"), PLAN, solver=shared)
+
+
 @pytest.mark.parametrize("file", sorted(PROOFS.glob("*.proof")), ids=lambda file: file.stem)
 def test_the_published_proofs_claim_a_value_of_a_start(file: Path) -> None:
     """The tests of the checkers verify them."""
