@@ -51,10 +51,13 @@ def run(options: Any) -> int:
     for file in todo:
         check_out(file, option="--out", read=Proof.read)
     num_threads = 1 if options.num_threads is None else options.num_threads
-    solver = Solver(position.ruleset, memory_mb=options.memory_mb, num_threads=num_threads, use_book=False)
     results = []
     for file, after in todo.items():
         kept = _finished(after, file) if options.actions else None
+        # A solver that kept its table would make larger files.
+        solver = Solver(
+            position.ruleset, memory_mb=options.memory_mb, num_threads=num_threads, use_book=False
+        )
         proof = kept or write_proof(after, plan, file, solver, quiet=options.json)
         value, size = proof.bounds[0], file.stat().st_size
         if not options.json:

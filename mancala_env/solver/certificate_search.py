@@ -101,9 +101,9 @@ def prove(
         plan: Settings of the proof.
         memory_mb: Most megabytes of the solver's table. The walk takes about 100 bytes for each position.
         num_threads: CPU threads of the solver.
-        solver: A solver to use instead of a new one with `memory_mb` and `num_threads`. What its table has
-            from related positions saves most of the time. Make it with ``use_book=False``: the book would
-            leave its table empty, on which trials rely.
+        solver: A solver to use instead of a new one with `memory_mb` and `num_threads`. What its table
+            has from related positions saves searches, but makes files about a tenth larger. Make it with
+            ``use_book=False``: the book would leave its table empty, on which trials rely.
         checkpoint: File that keeps the found turns every half minute and after an exception such as Ctrl-C.
             The same call resumes from it, after it has searched the value again. Delete it when the proof is
             saved.
