@@ -27,6 +27,8 @@ class App {
   #shown = null;
   #written = []; // times at which the address was changed
   #later = 0;
+  /** The address as the page last read or wrote it. */
+  #hash = "";
 
   /** The client of `mancala serve`; null on any other server. @type {Served | null} */
   served = null;
@@ -134,6 +136,7 @@ class App {
   /** Change the address, at most 150 times in ten seconds (browsers allow about 200). A later change is delayed, not lost. */
   #write(fragment) {
     clearTimeout(this.#later);
+    if (location.hash !== this.#hash) return; // the user has just changed it, and hashchange follows
     const now = performance.now();
     this.#written = this.#written.filter((when) => when > now - 10_000);
     if (this.#written.length >= 150) {
@@ -141,6 +144,7 @@ class App {
     } else if (location.hash !== fragment) {
       this.#written.push(now);
       history.replaceState(history.state, "", fragment);
+      this.#hash = location.hash;
     }
   }
 
@@ -149,6 +153,7 @@ class App {
     if (this.#shown && this.#shown !== view) {
       clearTimeout(this.#later);
       history.pushState(history.state, "", `#${view}`);
+      this.#hash = location.hash;
     }
     this.#show(view, given);
   }
@@ -169,6 +174,7 @@ class App {
   /** Show what the address names. */
   #follow() {
     clearTimeout(this.#later);
+    this.#hash = location.hash;
     const address = readAddress(location.hash), { view, rest } = address;
     const name = Object.hasOwn(VIEWS, view) ? view : "play";
     if (name === "learn" || name === "puzzles") return this.#show(name, { at: rest });

@@ -201,6 +201,14 @@ def press_until(page: Page, key: str, is_there: str) -> None:
     raise AssertionError(f"{key} does not lead to {is_there}")
 
 
+def test_a_turn_does_not_take_back_the_change_of_the_view(open_page: Open) -> None:
+    page = open_page("#play/leyla")
+    expect(page.locator(".play .holes button.legal").first).to_be_visible()
+    # The turn writes its address before the browser reports that the address has changed.
+    page.evaluate("location.hash = '#puzzles'; document.querySelector('.play .holes button.legal').click()")
+    expect(page.locator(".view.puzzles .holes button.legal").first).to_be_visible()
+
+
 @pytest.mark.slow
 def test_every_view_is_used_by_touch(open_page: Open) -> None:
     page = open_page("#puzzles/leyla/5", width=390, height=844, has_touch=True, is_mobile=True)
