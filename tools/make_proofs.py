@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import write_whole
@@ -184,15 +185,15 @@ def _make(name: str, plan: ProofPlan, memory_mb: float, kind: str, is_shared: bo
         todo = [(action,) for action in Position(name).legal_actions]
     elif kind == FAIR:  # a start that is fair has its proof in the folder above
         todo = [opening.turns for opening in fair_openings(name) if opening.turns]
-    solver = Solver(name, memory_mb=memory_mb, use_book=False)
+    search: dict[str, Any] = {"memory_mb": memory_mb}
+    if is_shared:
+        search = {"solver": Solver(name, memory_mb=memory_mb, use_book=False)}
     for turns in todo:
         file, position = file_of(name, turns, kind)
         if position.is_over or (kind and file.exists()):
             continue
         file.parent.mkdir(exist_ok=True)
-        if not is_shared:
-            solver = Solver(name, memory_mb=memory_mb, use_book=False)
-        proof = write_proof(position, plan, file, solver)
+        proof = write_proof(position, plan, file, **search)
         print(f"{file}: value {proof.bounds[0]:+d}, {file.stat().st_size:,} bytes", flush=True)
 
 

@@ -13,7 +13,6 @@ from mancala_env.games.notation import turn_text
 from mancala_env.games.position import Position
 from mancala_env.solver.certificate import InvalidProof, Proof, position_lines, verify
 from mancala_env.solver.certificate_search import ProofPlan, ProofProgress, prove
-from mancala_env.solver.exact import Solver
 
 DESCRIPTION = (
     "Find the exact value of a position, and write a proof file that mancala verify and two independent "
@@ -54,11 +53,9 @@ def run(options: Any) -> int:
     results = []
     for file, after in todo.items():
         kept = _finished(after, file) if options.actions else None
-        # A solver that kept its table would make larger files.
-        solver = Solver(
-            position.ruleset, memory_mb=options.memory_mb, num_threads=num_threads, use_book=False
+        proof = kept or write_proof(
+            after, plan, file, quiet=options.json, memory_mb=options.memory_mb, num_threads=num_threads
         )
-        proof = kept or write_proof(after, plan, file, solver, quiet=options.json)
         value, size = proof.bounds[0], file.stat().st_size
         if not options.json:
             print(f"{file}: value {value:+d}, {size:,} bytes, {'kept' if kept else 'verified'}", flush=True)
@@ -84,12 +81,10 @@ def _finished(position: Position, file: Path) -> Proof | None:
     return None
 
 
-def write_proof(
-    position: Position, plan: ProofPlan, file: Path, solver: Solver, quiet: bool = False
-) -> Proof:
-    """Write a proof file, and return the proof.
+def write_proof(position: Position, plan: ProofPlan, file: Path, quiet: bool = False, **search: Any) -> Proof:
+    """Write a proof file, and return the proof. `search` are arguments of :func:`prove` about the solver.
 
-    An unfinished proof is kept beside it, and resumed.
+    An unfinished proof is kept beside the file, and resumed.
     """
     checkpoint = file.with_name(f".{file.name}.part")
     try:
@@ -97,9 +92,9 @@ def write_proof(
             proof = prove(
                 position,
                 plan,
-                solver=solver,
                 checkpoint=checkpoint,
                 progress=lambda now: show(_line(now), now.seconds),
+                **search,
             )
         proof.save(file)
     except KeyboardInterrupt:

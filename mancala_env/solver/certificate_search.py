@@ -114,6 +114,7 @@ def prove(
             printable ASCII characters without spaces.
         InvalidArgument: Another argument or the checkpoint is invalid, or `plan.cap` is too small.
         SolverInputError: `solver` has another ruleset, or another search of it runs.
+        OutOfTime: `solver` was cancelled, or has reached its deadline.
 
     >>> from mancala_env import Position
     >>> proof = prove(Position({"like": "leyla", "row_width": 3, "name": "small"}))
@@ -122,8 +123,12 @@ def prove(
     """
     check_position(position)
     position_lines(position)  # raises if the format excludes the position
+    if not isinstance(plan, ProofPlan):
+        raise InvalidArgument(f"plan must be a ProofPlan, not {plan!r}")
     if solver is None:
         solver = Solver(position.ruleset, memory_mb=memory_mb, num_threads=num_threads, use_book=False)
+    elif not isinstance(solver, Solver):
+        raise InvalidArgument(f"solver must be a Solver, not {solver!r}")
     try:
         return _Maker(position, plan, solver, checkpoint, progress).make()
     finally:

@@ -673,6 +673,17 @@ def test_a_proof_uses_a_given_solver_and_its_table() -> None:
     assert all(count <= shared.nodes - first for count in counts)
     with pytest.raises(solver.SolverInputError, match="this solver is for"):
         prove(Position("leyla"), PLAN, solver=shared)
+    cancelled = solver.Solver(position.ruleset, memory_mb=8, use_book=False)
+    cancelled.cancel()
+    with pytest.raises(solver.OutOfTime):
+        prove(position, PLAN, solver=cancelled)
+
+
+@pytest.mark.parametrize("name", ["plan", "solver"])
+def test_settings_of_a_proof_of_another_type_are_refused(name: str) -> None:
+    wrong: dict[str, Any] = {name: "leyla"}
+    with pytest.raises(InvalidArgument, match=f"{name} must be a .*, not 'leyla'"):
+        prove(Position(small("leyla")), **wrong)
 
 
 @pytest.mark.parametrize("file", sorted(PROOFS.glob("*.proof")), ids=lambda file: file.stem)
