@@ -204,16 +204,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("rulesets", nargs="*", help="rulesets whose proofs to make first")
     parser.add_argument("--actions", action="store_true", help="make missing proofs after each first turn")
     parser.add_argument("--fair", action="store_true", help="make missing proofs of fair openings")
-    for option, default in {"leaf": 8, "cap": 255, "seeds": 1, "memory_mb": 1024}.items():
+    for option, default in {"leaf": 8, "cap": 255, "seeds": 1, "effort": 4, "memory_mb": 1024}.items():
         parser.add_argument(f"--{option}", type=int, default=default, help="as of mancala prove")
-    shared = "use one solver for all proofs of a ruleset: fewer searches, but files are a tenth larger"
+    shared = "use one solver for all proofs of a ruleset, which saves searches"
     parser.add_argument("--shared", action="store_true", help=shared)
     parser.add_argument("--new", action="store_true", help="skip the files that the table has already")
     parser.add_argument(
         "--most_seconds", type=int, default=1800, help="most processor seconds of a checker in C or Python"
     )
     given = parser.parse_args(arguments)
-    plan = ProofPlan(given.leaf, given.cap, given.seeds)
+    plan = ProofPlan(given.leaf, given.cap, given.seeds, given.effort)
     for name in given.rulesets:
         kind = FIRST_TURNS if given.actions else FAIR if given.fair else ""
         _make(name, plan, given.memory_mb, kind, given.shared)

@@ -16,7 +16,7 @@ from mancala_env.solver.certificate_search import ProofPlan, ProofProgress, prov
 
 DESCRIPTION = (
     "Find the exact value of a position, and write a proof file that mancala verify and two independent "
-    "programs check. After Ctrl-C the same command searches the value again and resumes the unfinished proof."
+    "programs check. After Ctrl-C the same command searches the value again and keeps what was finished."
 )
 
 
@@ -29,7 +29,7 @@ def add_arguments(parser: Parser) -> None:
     add("--leaf", type=int, default=8, help="most free seeds of a position that a checker searches itself")
     add("--cap", type=int, default=255, help="largest level of an owned hole in the accounts; 255 is exact")
     add("--seeds", type=int, default=1, help="number of attempts for each claim; the smallest proof is kept")
-    add("--trial", type=int, default=4_000_000, help="most positions of a trial of a turn; 0 for no trials")
+    add("--effort", type=int, default=4, help="effort for a small file, 0 to 20; see ProofPlan")
     add("--memory_mb", type=int, default=1024, help="size of the transposition table in MB")
     add_common(parser, threads="one")
 
@@ -37,7 +37,7 @@ def add_arguments(parser: Parser) -> None:
 def run(options: Any) -> int:
     position = position_given(options)
     position_lines(position)  # raises if the format excludes the position
-    plan = ProofPlan(options.leaf, options.cap, options.seeds, options.trial)
+    plan = ProofPlan(options.leaf, options.cap, options.seeds, options.effort)
     out = Path(f"{position.ruleset.name}.proof" if options.out is None else options.out)
     todo = {out: position}
     if options.actions:
@@ -84,7 +84,7 @@ def _finished(position: Position, file: Path) -> Proof | None:
 def write_proof(position: Position, plan: ProofPlan, file: Path, quiet: bool = False, **search: Any) -> Proof:
     """Write a proof file, and return the proof. `search` are arguments of :func:`prove` about the solver.
 
-    An unfinished proof is kept beside the file, and resumed.
+    Finished attempts of an unfinished proof are kept beside the file.
     """
     checkpoint = file.with_name(f".{file.name}.part")
     try:

@@ -21,7 +21,7 @@ Seeds that are already in stores are excluded. Seeds in owned holes are included
 | `position_sets` | solved positions to measure agents against |
 | `certificate` | proof files: read, write and verify them |
 | `certificate_search` | the making of proof files |
-| `certificate_trials` | the choice of turns that keep a proof small |
+| `certificate_graph` | the search for turns that keep a proof small |
 | `certificate_walk` | the walk through a proof |
 | `position_sampling` | positions sampled from rounds; the solved positions of a ruleset of your own |
 | `fresh_positions` | positions of random rule options |

@@ -189,11 +189,11 @@ def verify(
 class Walk:
     """The walk through the proof of one claim, to which turns can be added."""
 
-    def __init__(self, position: Position, claim: Claim, memory_mb: float, num_undo: int = 0) -> None:
+    def __init__(self, position: Position, claim: Claim, memory_mb: float) -> None:
         ruleset = self.ruleset = position.ruleset
         self.rules = encode(ruleset)
         self.claim = walks.Claim(claim.player, claim.least, claim.cap, claim.leaf, num_seeds(position))
-        self.line = walks.new_line(ruleset, _FIRST_LEAVES, num_undo)
+        self.line = walks.new_line(ruleset, _FIRST_LEAVES)
         self.table = walks.new_table(ruleset, _FIRST_ENTRIES)
         self.most_bytes = positive("memory_mb", memory_mb) * 2**20
         self.turns = np.zeros(1 << 12, np.uint8)
@@ -232,9 +232,10 @@ class Walk:
             return walks.PAUSED
         return status
 
-    def has_little_room(self, positions: int) -> bool:
-        """Return whether that many more positions could fill the table."""
-        return 10 * (self.register(walks.USED) + positions + self.ruleset.max_turns) > 7 * len(self.table)
+    def make_room(self) -> None:
+        """Enlarge the array of turns if it is full."""
+        if self.num_turns == len(self.turns):
+            self.turns.resize(2 * len(self.turns), refcheck=False)
 
     def enlarge(self) -> None:
         """Double the size of the table."""

@@ -1,7 +1,7 @@
 """Make proof files of exact values.
 
-Proofs of the same claim differ much in size. So several attempts with different seeds are made, and the
-shortest one is kept. :mod:`mancala_env.solver.certificate_trials` makes an attempt.
+Proofs of the same claim differ much in size. So several attempts with different seeds can be made, and the
+shortest one is kept. :mod:`mancala_env.solver.certificate_graph` makes an attempt.
 
 :func:`prove` verifies what it made. So an error here can cost a proof, but cannot make a wrong one.
 """
@@ -20,9 +20,7 @@ from mancala_env._util.files import write_whole
 from mancala_env.engine.state import NORTH, SOUTH
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position, check_position
-from mancala_env.solver import certificate_walk as walks
 from mancala_env.solver.certificate import (
-    MOST_LETTERS,
     Claim,
     InvalidProof,
     Proof,
@@ -30,10 +28,11 @@ from mancala_env.solver.certificate import (
     position_lines,
     verify,
 )
-from mancala_env.solver.certificate_trials import Attempt, LeafTooLarge
+from mancala_env.solver.certificate_graph import Attempt, GraphTooLarge, LeafTooLarge
 from mancala_env.solver.exact import Solver
 
-_SAVE_SECONDS, _PROGRESS_SECONDS = 30.0, 0.5
+_PROGRESS_SECONDS = 0.5
+_LEAST_EFFORT = -20
 
 
 @dataclass(frozen=True)
@@ -46,20 +45,21 @@ class ProofPlan:
         cap: Largest level of an owned hole in the accounts, 0 to 255; always 0 with the landing "uur". 255
             is exact. A smaller number can prove more positions at once, or none at all.
         seeds: Number of attempts for each claim. The smallest proof is kept.
-        trial: Most proved positions of a trial; 0: no trials.
+        effort: How much to search for a small proof, 0 to 20. Two more make files about a third smaller, and
+            take two to five times as long. It is reduced if the search needs more than a gigabyte.
     """
 
     leaf: int = 8
     cap: int = 255
     seeds: int = 1
-    trial: int = 4_000_000
+    effort: int = 4
 
     def __post_init__(self) -> None:
         """Check the ranges."""
         whole("leaf", self.leaf, 0, 255)
         whole("cap", self.cap, 0, 255)
         whole("seeds", self.seeds, 1)
-        whole("trial", self.trial, 0, 1 << 26)
+        whole("effort", self.effort, 0, 20)
 
 
 class ProofProgress(NamedTuple):
@@ -69,8 +69,8 @@ class ProofProgress(NamedTuple):
         player: The player whose claim is being proved.
         least: The claim: this player gets at least this number of seeds. None: the value is being searched.
         seed: Number of the attempt, from 0.
-        positions: Proved positions of the attempt so far.
-        letters: Letters of the attempt so far.
+        positions: Positions that the attempt has searched so far.
+        letters: Letters of the attempt so far; the search comes first.
         nodes: Positions that the solver has searched.
         seconds: Seconds since the start.
     """
@@ -101,18 +101,18 @@ def prove(
         plan: Settings of the proof.
         memory_mb: Most megabytes of the solver's table. The walk takes about 100 bytes for each position.
         num_threads: CPU threads of the solver.
-        solver: A solver to use instead of a new one with `memory_mb` and `num_threads`. What its table
-            has from related positions saves searches, but makes files about a tenth larger. Make it with
-            ``use_book=False``: the book would leave its table empty, on which trials rely.
-        checkpoint: File that keeps the found turns every half minute and after an exception such as Ctrl-C.
-            The same call resumes from it, after it has searched the value again. Delete it when the proof is
-            saved.
+        solver: A solver to use instead of a new one with `memory_mb` and `num_threads`. What its table has
+            from related positions saves searches. Make it with ``use_book=False``: with the book its table
+            stays empty, on which the search relies.
+        checkpoint: File that keeps the finished attempts. The same call searches the value again, and then
+            makes only the others. Delete it when the proof is saved.
         progress: Called twice a second.
 
     Raises:
         InvalidPosition: The round is over, territory has changed hands, or the ruleset's name is not 1 to 64
             printable ASCII characters without spaces.
-        InvalidArgument: Another argument or the checkpoint is invalid, or `plan.cap` is too small.
+        InvalidArgument: Another argument or the checkpoint is invalid, `plan.cap` is too small, or the proof
+            needs more than a gigabyte.
         SolverInputError: `solver` has another ruleset, or another search of it runs.
         OutOfTime: `solver` was cancelled, or has reached its deadline.
 
@@ -156,17 +156,15 @@ class _Maker:
     ) -> None:
         self.position, self.plan, self.solver = position, plan, solver
         self.checkpoint, self.progress = checkpoint, progress
-        self.started = self.saved = self.reported = time.monotonic()
+        self.started = self.reported = time.monotonic()
         self.nodes_before = solver.nodes
         self.attempt: tuple[Attempt, Claim, int] | None = None  # with its seed
         solver.on_call = self._report
-        # Letters by "player leaf seed": finished attempts (None: longer than others), and the current one.
-        self.letters: dict[str, str | None] = {}
-        self.unfinished: dict[str, str] = {}
+        self.letters: dict[str, str] = {}  # of finished attempts by "player leaf seed"
         rules = position.ruleset.options_hash
         self.settings = {**asdict(plan), "position": position_lines(position), "rules": rules}
         self._load()
-        self.is_resumed = bool(self.letters or self.unfinished)
+        self.is_resumed = bool(self.letters)
 
     def make(self) -> Proof:
         """Return the verified proof."""
@@ -189,8 +187,7 @@ class _Maker:
         """Return a claim with the shortest of some proofs, with a smaller leaf if searches take too long."""
         cap = 0 if self.position.ruleset.landing == "uur" else self.plan.cap
         # A checkpoint has attempts with a smaller leaf if searches took too long before.
-        keys = (*self.letters, *self.unfinished)
-        begun = [int(key.split()[1]) for key in keys if key.startswith(f"{player} ")]
+        begun = [int(key.split()[1]) for key in self.letters if key.startswith(f"{player} ")]
         claim = Claim(player, count, cap, min([self.plan.leaf, *begun]), b"")
         while True:
             try:
@@ -199,44 +196,27 @@ class _Maker:
                 claim = claim._replace(leaf=claim.leaf // 2)
 
     def _shortest(self, claim: Claim) -> Claim:
+        found = []
         for seed in range(self.plan.seeds):
             if (key := f"{claim.player} {claim.leaf} {seed}") not in self.letters:
-                self.letters[key] = self._attempt(claim, seed, key)
-                self.unfinished = {}
+                self.letters[key] = self._attempt(claim, seed)
                 self._save()
-        found = self._found(claim)
-        if not found:  # at least one attempt is not longer than the others
-            raise InvalidArgument(
-                f"{self.checkpoint} lacks the letters of an attempt; delete it to start again"
-            )
+            found.append(self.letters[key])
         return claim._replace(letters=min(found, key=len).encode())
 
-    def _found(self, claim: Claim) -> list[str]:
-        """Return the letters of the finished attempts of a claim."""
-        start = f"{claim.player} {claim.leaf} "
-        return [text for key, text in self.letters.items() if key.startswith(start) and text is not None]
-
-    def _attempt(self, claim: Claim, seed: int, key: str) -> str | None:
-        """Return the letters of an attempt, or None if they become more than those of another attempt."""
-        attempt = Attempt(self.position, claim, self.solver, self.plan.trial, seed)
-        self.attempt = attempt, claim, seed
-        attempt.walk.add_letters(self.unfinished.get(key, "").encode())
-        most = min(map(len, self._found(claim)), default=MOST_LETTERS)
-        try:
-            while not attempt.step():
-                if attempt.walk.num_turns > most:
-                    return None
-                self._report()
-                if time.monotonic() >= self.saved + _SAVE_SECONDS:
-                    self._save_unfinished(key, attempt)
-        except BaseException:
-            self._save_unfinished(key, attempt)
-            raise
-        return attempt.walk.letters().decode()
-
-    def _save_unfinished(self, key: str, attempt: Attempt) -> None:
-        self.unfinished = {key: attempt.walk.letters().decode()}
-        self._save()
+    def _attempt(self, claim: Claim, seed: int) -> str:
+        """Return the letters of an attempt, with less effort if the search needs too much memory."""
+        effort = self.plan.effort
+        while True:
+            attempt = Attempt(self.position, claim, self.solver, effort, seed)
+            self.attempt = attempt, claim, seed
+            try:
+                while not attempt.step():
+                    self._report()
+                return attempt.letters.decode()
+            except GraphTooLarge:
+                if (effort := effort - 2) < _LEAST_EFFORT:
+                    raise
 
     def _report(self) -> None:
         now = time.monotonic()
@@ -248,8 +228,8 @@ class _Maker:
             self.progress(ProofProgress(self.position.player, None, 0, 0, 0, nodes, seconds))
             return
         attempt, claim, seed = self.attempt
-        positions, letters = attempt.walk.register(walks.USED), attempt.walk.num_turns
-        self.progress(ProofProgress(claim.player, claim.least, seed, positions, letters, nodes, seconds))
+        found = attempt.positions, len(attempt.letters)
+        self.progress(ProofProgress(claim.player, claim.least, seed, *found, nodes, seconds))
 
     def _load(self) -> None:
         """Read the checkpoint, if there is one of the same settings."""
@@ -258,13 +238,9 @@ class _Maker:
         kept: Any = None
         with suppress(ValueError):
             kept = json.loads(self.checkpoint.read_bytes())
-        parts = ("settings", "letters", "unfinished")
+        parts = ("settings", "letters")
         is_whole = isinstance(kept, dict) and all(isinstance(kept.get(part), dict) for part in parts)
-        if is_whole:
-            # An attempt that became longer than others is kept without letters.
-            finished = {key: text for key, text in kept["letters"].items() if text is not None}
-            is_whole = _are_attempts(finished) and _are_attempts(kept["unfinished"])
-        if not is_whole:
+        if not is_whole or not _are_attempts(kept["letters"]):
             raise InvalidArgument(
                 f"{self.checkpoint} must be a checkpoint of a proof; delete it to start again"
             )
@@ -272,10 +248,8 @@ class _Maker:
             raise InvalidArgument(
                 f"{self.checkpoint} is of other settings, {kept['settings']}; delete it to start again"
             )
-        self.letters, self.unfinished = kept["letters"], kept["unfinished"]
+        self.letters = kept["letters"]
 
     def _save(self) -> None:
-        self.saved = time.monotonic()
         if self.checkpoint is not None:
-            work = {"settings": self.settings, "letters": self.letters, "unfinished": self.unfinished}
-            write_whole(self.checkpoint, json.dumps(work))
+            write_whole(self.checkpoint, json.dumps({"settings": self.settings, "letters": self.letters}))

@@ -48,15 +48,15 @@ from mancala_env.rulesets import Ruleset
 RESULT, HOLE, SCORE, TURNS, AT, IS_LEAF, HAS_CHOSEN = range(7)
 NUM_NUMS = 7
 # Registers: the state of the walk, and counts.
-PLY, STAGE, FOUND, STATUS, BYTES_READ, USED, VISITED, SEARCHED, UNDONE, MOST_UNDONE, LAST_PLY = range(11)
-NUM_REGISTERS = 12
+PLY, STAGE, FOUND, STATUS, BYTES_READ, USED, VISITED, SEARCHED = range(8)
+NUM_REGISTERS = 8
 _START, _ENTER, _CHOOSE, _BACK, _LEAVE = range(5)
-PAUSED, DONE, NEEDS_BYTE, NEEDS_ROOM, NO_SUCH_TURN, REFUTED, LIMITED = range(7)
+PAUSED, DONE, NEEDS_BYTE, NEEDS_ROOM, NO_SUCH_TURN, REFUTED = range(6)
 """Values of the register STATUS, the reason why :func:`walk` returned."""
 
 _NO_ROW, _ASK = -1, -2
 # The third word of an entry: 55 bits of the position, and the value + 256 (0: a free slot).
-_VALUE_SHIFT, _VALUE_BIAS = np.uint64(55), 256
+VALUE_SHIFT, VALUE_BIAS = np.uint64(55), 256
 _POSITION_BITS = np.uint64((1 << 55) - 1)
 _K1, _K2, _K3 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93), np.uint64(0xC2B2AE3D27D4EB4F)
 _U0, _U16, _U29, _U32 = (np.uint64(n) for n in (0, 16, 29, 32))
@@ -82,10 +82,9 @@ class Line(NamedTuple):
     nums: Any  # int64 `[P * (1 + H), NUM_NUMS]`, the numbers of these rows
     registers: Any  # int64 `[NUM_REGISTERS]`, the state of the walk
     leaves: Any  # uint64 `[2**n, 5]`, results of small positions
-    undo: Any  # uint64 `[J, 2]`, slots that :func:`undo` restores, and their words; J is 0 without undo
 
 
-def new_line(ruleset: Ruleset, num_leaves: int, num_undo: int = 0) -> Line:
+def new_line(ruleset: Ruleset, num_leaves: int) -> Line:
     """Allocate the arrays of a walk."""
     rows = (ruleset.max_turns + 2) * (1 + ruleset.num_holes)
     return Line(
@@ -93,7 +92,6 @@ def new_line(ruleset: Ruleset, num_leaves: int, num_undo: int = 0) -> Line:
         nums=np.zeros((rows, NUM_NUMS), np.int64),
         registers=np.zeros(NUM_REGISTERS, np.int64),
         leaves=new_leaves(num_leaves),
-        undo=np.zeros((num_undo, 2), np.uint64),
     )
 
 
@@ -194,7 +192,7 @@ def _ransom(rules, claim, is_provers, level):
 
 
 @kernel
-def _certain_result(rules, claim, game):
+def certain_result(rules, claim, game):
     """Return the result of a position that needs no proof, or 0."""
     if game.end != RUNNING:
         return 1 if count_now(rules, claim, game) >= claim.need else -1
@@ -211,13 +209,14 @@ def _certain_result(rules, claim, game):
 
 
 @kernel
-def _word_of(game):
+def word_of(game):
     """Return 55 bits of the key of a position; the others are its board."""
     return np.uint64(game.owned_south | (game.owned_north << 24) | (game.player << 48) | (game.stall << 49))
 
 
 @kernel
-def _hash(low, middle, high, word):
+def hash_of(low, middle, high, word):
+    """Return a hash of a board's words and of one more."""
     mixed = low * _K1
     mixed ^= mixed >> _U29
     mixed = (mixed ^ middle) * _K2
@@ -232,10 +231,10 @@ def _hash(low, middle, high, word):
 def _slot_of(table, low, middle, high, word):
     """Return the slot of a position in the table, or the free slot for it."""
     last = len(table) - 1
-    slot = np.int64(_hash(low, middle, high, word) & np.uint64(last))
+    slot = np.int64(hash_of(low, middle, high, word) & np.uint64(last))
     while True:
         kept = table[slot, 2]
-        if kept >> _VALUE_SHIFT == _U0:
+        if kept >> VALUE_SHIFT == _U0:
             return slot
         same = (kept & _POSITION_BITS) == word and table[slot, 0] == low and table[slot, 1] == middle
         if same and (table.shape[1] < 4 or table[slot, 3] == high):
@@ -246,60 +245,55 @@ def _slot_of(table, low, middle, high, word):
 @kernel
 def _leaf_slot_of(leaves, board, word):
     """Return the only slot for a small position, and whether the position is in it."""
-    at = np.int64(_hash(board.low, board.middle, board.high, word) & np.uint64(len(leaves) - 1))
+    at = np.int64(hash_of(board.low, board.middle, board.high, word) & np.uint64(len(leaves) - 1))
     same = leaves[at, 0] == board.low and leaves[at, 1] == board.middle and leaves[at, 3] == board.high
     return at, same and leaves[at, 2] == word and leaves[at, 4] != _U0
 
 
 @kernel
-def _looked_up(rules, claim, line, table, game):
+def looked_up(rules, claim, line, table, game):
     """Return the result of a position without a walk or a search."""
-    result = _certain_result(rules, claim, game)
+    result = certain_result(rules, claim, game)
     if result != 0:
         return result
-    board, word = game.board, _word_of(game)
+    board, word = game.board, word_of(game)
     missing = claim.need - store_of(game, claim.prover)
     if free_seeds(game) > claim.leaf:
         slot = _slot_of(table, board.low, board.middle, board.high, word)
-        kept = np.int64(table[slot, 2] >> _VALUE_SHIFT)
-        return 1 if kept and kept - _VALUE_BIAS >= missing else 0
+        kept = np.int64(table[slot, 2] >> VALUE_SHIFT)
+        return 1 if kept and kept - VALUE_BIAS >= missing else 0
     slot, is_in = _leaf_slot_of(line.leaves, board, word)
     if not is_in:
         return 0
     proved = np.int64(line.leaves[slot, 4] & _BITS_9)
     refuted = np.int64(line.leaves[slot, 4] >> _U16)
-    if proved and proved - _VALUE_BIAS >= missing:
+    if proved and proved - VALUE_BIAS >= missing:
         return 1
-    return -1 if refuted and refuted - _VALUE_BIAS <= missing else 0
+    return -1 if refuted and refuted - VALUE_BIAS <= missing else 0
 
 
 @kernel
 def _keep(rules, claim, line, table, game):
     """Write a proved position into the table."""
-    board, word = game.board, _word_of(game)
+    board, word = game.board, word_of(game)
     slot = _slot_of(table, board.low, board.middle, board.high, word)
-    registers = line.registers
-    if len(line.undo):
-        line.undo[registers[UNDONE], 0] = slot
-        line.undo[registers[UNDONE], 1] = table[slot, 2]
-        registers[UNDONE] += 1
     if table[slot, 2] == _U0:
-        registers[USED] += 1
+        line.registers[USED] += 1
     table[slot, 0] = board.low
     table[slot, 1] = board.middle
     if table.shape[1] == 4:
         table[slot, 3] = board.high
-    value = claim.need - store_of(game, claim.prover) + _VALUE_BIAS
-    table[slot, 2] = word | (np.uint64(value) << _VALUE_SHIFT)
+    value = claim.need - store_of(game, claim.prover) + VALUE_BIAS
+    table[slot, 2] = word | (np.uint64(value) << VALUE_SHIFT)
 
 
 @kernel
-def _keep_leaf(rules, claim, line, game, result):
+def keep_leaf(rules, claim, line, game, result):
     """Write the result of a small position into its slot."""
-    board, word = game.board, _word_of(game)
+    board, word = game.board, word_of(game)
     slot, is_in = _leaf_slot_of(line.leaves, board, word)
     leaves = line.leaves
-    value = np.uint64(claim.need - store_of(game, claim.prover) + _VALUE_BIAS)
+    value = np.uint64(claim.need - store_of(game, claim.prover) + VALUE_BIAS)
     before = leaves[slot, 4] if is_in else _U0
     leaves[slot, 0], leaves[slot, 1], leaves[slot, 3] = board.low, board.middle, board.high
     leaves[slot, 2] = word
@@ -322,18 +316,6 @@ def grow(table, larger):
 
 
 @kernel
-def undo(line, table, num_kept):
-    """Take back what was kept after the first `num_kept` entries of the undo array, last first."""
-    registers = line.registers
-    while registers[UNDONE] > num_kept:
-        registers[UNDONE] -= 1
-        slot, word = line.undo[registers[UNDONE]]
-        table[np.int64(slot), 2] = word
-        if word == _U0:
-            registers[USED] -= 1
-
-
-@kernel
 def _expand(rules, claim, line, table, first, game):
     """Play every turn and look up the positions after them; return 1 or -1 if one decides, else 0."""
     wanted = 1 if game.player == claim.prover else -1
@@ -344,7 +326,7 @@ def _expand(rules, claim, line, table, first, game):
         holes &= holes - 1
         row += 1
         after = play_in_accounts(rules, claim, game, hole)
-        result = _looked_up(rules, claim, line, table, after)
+        result = looked_up(rules, claim, line, table, after)
         if result == wanted:
             return wanted
         save(line.games, row, after)
@@ -382,8 +364,7 @@ def walk(rules, claim, line, table, stream, stream_length, num_steps):
     """Resume a walk until its end, a missing byte, a full table or `num_steps` steps.
 
     `stream` is uint8 `[S]`, of which the first `stream_length` bytes are there. ``registers[STATUS]`` is the
-    reason for the return: DONE when the position of ply ``registers[LAST_PLY]`` is proved, LIMITED when the
-    undo array has ``registers[MOST_UNDONE]`` entries.
+    reason for the return.
     """
     registers = line.registers
     ply, stage, result = registers[PLY], registers[STAGE], registers[FOUND]
@@ -396,7 +377,7 @@ def walk(rules, claim, line, table, stream, stream_length, num_steps):
         game = load(line.games, first)
         wanted = 1 if game.player == claim.prover else -1
         if stage == _START:
-            result = _looked_up(rules, claim, line, table, game)
+            result = looked_up(rules, claim, line, table, game)
             if result != 0:
                 status = DONE if result > 0 else REFUTED
                 break
@@ -408,9 +389,6 @@ def walk(rules, claim, line, table, stream, stream_length, num_steps):
                 break
             if registers[USED] >= most_used:
                 status = NEEDS_ROOM
-                break
-            if len(line.undo) and registers[UNDONE] >= registers[MOST_UNDONE]:
-                status = LIMITED
                 break
             steps += 1
             registers[SEARCHED if line.nums[first, IS_LEAF] else VISITED] += 1
@@ -437,7 +415,7 @@ def walk(rules, claim, line, table, stream, stream_length, num_steps):
             after = load(line.games, row)
             result = line.nums[row, RESULT]
             if result == 0:
-                result = _looked_up(rules, claim, line, table, after)
+                result = looked_up(rules, claim, line, table, after)
             stage = _BACK
             if result == 0:
                 ply += 1
@@ -455,10 +433,10 @@ def walk(rules, claim, line, table, stream, stream_length, num_steps):
                 status = REFUTED
                 break
             if is_leaf:
-                _keep_leaf(rules, claim, line, game, result)
+                keep_leaf(rules, claim, line, game, result)
             else:
                 _keep(rules, claim, line, table, game)
-            if ply == registers[LAST_PLY]:
+            if ply == 0:
                 status = DONE
                 break
             ply -= 1

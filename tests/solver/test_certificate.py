@@ -22,7 +22,7 @@ from mancala_env.cli import main
 from mancala_env.engine.state import NORTH, encode
 from mancala_env.errors import InvalidArgument, InvalidPosition
 from mancala_env.evaluation import fair_openings
-from mancala_env.solver import certificate_search, certificate_trials
+from mancala_env.solver import certificate_graph, certificate_search
 from mancala_env.solver import certificate_walk as walks
 from mancala_env.solver.certificate import Claim, InvalidProof, Proof, Walk, verify
 from mancala_env.solver.certificate_search import ProofPlan, ProofProgress, prove
@@ -86,7 +86,7 @@ def test_a_proof_of_a_start_has_the_solvers_value(name: str, leaf: int) -> None:
 )
 def test_a_proof_of_a_solved_position_has_its_value(name: str) -> None:
     for position, value in late(name, 10):
-        proof = proved(position, ProofPlan(leaf=3, trial=100))
+        proof = proved(position, ProofPlan(leaf=3))
         read = Proof.from_bytes(proof.to_bytes())
         assert verify(read).bounds == (value, value)
         assert read.position.to_text().split()[1:4] == position.to_text().split()[1:4]
@@ -117,78 +117,73 @@ def test_one_claim_proves_a_bound() -> None:
     assert verify(Proof(proof.position, (north,))).bounds == (-proof.position.ruleset.total_seeds, value)
 
 
-# Turns are chosen by trials.
+# The search finds small proofs.
+
+MIDDLE = {"like": "gabata_i", "row_width": 4, "seeds_per_hole": 4, "name": "middle"}
 
 
-def attempt_at(position: Position, least: int) -> certificate_trials.Attempt:
-    """Return an attempt to prove a claim of South that stands at its first letter."""
-    claim = Claim(0, least, 255, 5, b"")
-    oracle = solver.Solver(position.ruleset, memory_mb=8)
-    attempt = certificate_trials.Attempt(position, claim, oracle, 1_000_000, 0)
-    assert attempt.advance() == walks.NEEDS_BYTE
+def search_of(position: Position, effort: int, seed: int = 0) -> certificate_graph.Attempt:
+    """Return a finished attempt to prove what South gets at least."""
+    oracle = solver.Solver(position.ruleset, memory_mb=8, use_book=False)
+    value = oracle.value(position) * (1 if position.player == 0 else -1)
+    least = (position.ruleset.total_seeds + value) // 2
+    attempt = certificate_graph.Attempt(position, Claim(0, least, 255, 0, b""), oracle, effort, seed)
+    while not attempt.step():
+        pass
     return attempt
 
 
-@pytest.mark.parametrize(
-    ("sizes", "chosen", "num_tried"),
-    [
-        ({3: 900, 1: 500, 2: 700}, [1], 3),
-        ({3: 100, 1: 5, 2: 3}, [2, 0], 3),
-        ({3: 300_000, 1: 20_000}, [1], 4),
-        ({3: 2_000_000, 1: 1_000_001}, [3], 8),
-    ],
-)
-def test_the_smallest_trial_names_the_turn_and_without_one_the_lead(
-    sizes: dict[int, int], chosen: list[int], num_tried: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    limits: list[int] = []
-
-    def try_turn(turn: int, limit: int) -> tuple[int, list[int]]:
-        limits.append(limit)
-        return min(sizes[turn], limit), [turn, 0] if sizes[turn] <= limit else []
-
-    attempt = attempt_at(Position(small("leyla")), 1)
-    monkeypatch.setattr(attempt, "_winning_turns", lambda: list(sizes))
-    monkeypatch.setattr(attempt, "_try", try_turn)
-    assert attempt._choose() == chosen
-    assert len(limits) == num_tried
-    assert max(limits) <= 1_000_000
+def cost_of(attempt: certificate_graph.Attempt) -> int:
+    """Return the positions of the found proof, counted once for each way to them."""
+    graph = attempt._search.graph
+    slot = certificate_graph._slot_of(graph, certificate_graph._START_HASH)
+    return int(graph[slot, 1]) >> certificate_graph._COST_SHIFT
 
 
-def test_a_trial_takes_back_its_results() -> None:
+@pytest.mark.parametrize("name", SMALL)
+def test_the_proof_is_the_smallest_one_if_no_estimate_is_too_large(name: str) -> None:
+    careful = search_of(Position(small(name)), 20)
+    for effort, seed in ((0, 0), (0, 1), (2, 2), (5, 3)):
+        assert cost_of(careful) <= cost_of(search_of(Position(small(name)), effort, seed))
+
+
+def test_much_effort_makes_a_much_smaller_proof() -> None:
+    position = Position(MIDDLE)
+    hasty, careful = search_of(position, 0), search_of(position, 8)
+    assert careful.positions > 2 * hasty.positions
+    assert 3 * len(careful.letters) < 2 * len(hasty.letters)
+
+
+def test_another_seed_makes_another_proof() -> None:
     position = Position(small("gabata_i"))
-    value = solver.Solver(position.ruleset, memory_mb=8).value(position)
-    attempt = attempt_at(position, (position.ruleset.total_seeds + value) // 2)
-    walk = attempt.walk
-    before = walk.table.copy(), walk.line.registers.copy(), walk.num_turns
-    (turn, *_) = attempt._winning_turns()
-    size, found = attempt._try(turn, 10_000)
-    assert size > 10
-    assert found
-    assert attempt._try(turn, size // 2)[1] == []
-    assert attempt._try(turn, size) == (size, found)
-    assert (walk.table[:, 2] == before[0][:, 2]).all()  # the words that say which entries are used
-    assert (walk.line.registers == before[1]).all()
-    assert walk.num_turns == before[2]
+    found = {search_of(position, 0, seed).letters for seed in range(4)}
+    assert len(found) > 1
+    assert search_of(position, 0, 3).letters in found
 
 
-def test_without_trials_a_proof_is_found_by_greedy_choices() -> None:
-    position = Position(small("gabata_i"))
-    greedy, chosen = (proved(position, ProofPlan(leaf=0, trial=trial)) for trial in (0, 10_000))
-    assert verify(greedy).bounds == verify(chosen).bounds
-    assert verify(greedy).positions > verify(chosen).positions
-
-
-def test_a_trial_ends_at_its_limit_of_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_questions_that_the_solver_did_not_answer_are_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     position = Position(small("leyla"))
-    value = solver.Solver(position.ruleset, memory_mb=8).value(position)
-    for most, is_finished in ((10, False), (10_000, True)):
-        monkeypatch.setattr(certificate_trials, "_TRIAL_NODES", most)
-        attempt = attempt_at(position, (position.ruleset.total_seeds + value) // 2)
-        (turn, *_) = attempt._winning_turns()
-        attempt._solver = solver.Solver(position.ruleset, memory_mb=8)
-        assert bool(attempt._try(turn, 10_000)[1]) == is_finished
-        assert 0 < attempt._solver.nodes <= most
+    answered = proved(position, ProofPlan(leaf=0))
+    monkeypatch.setattr(certificate_graph, "_FIRST_NODES", 1)
+    asked_again = proved(position, ProofPlan(leaf=0), solver=solver.Solver(position.ruleset, use_book=False))
+    assert verify(asked_again).bounds == answered.bounds
+
+
+def test_a_search_that_needs_too_much_memory_takes_less_effort(monkeypatch: pytest.MonkeyPatch) -> None:
+    position = Position(MIDDLE)
+    plain = search_of(position, 0)
+    monkeypatch.setattr(certificate_graph, "_FIRST_ENTRIES", 64)
+    entries = 64
+    while entries * 7 // 10 < 2 * plain.positions:
+        entries *= 2
+    monkeypatch.setattr(certificate_graph, "_MOST_ENTRIES", entries)
+    with pytest.raises(certificate_graph.GraphTooLarge):
+        search_of(position, 20)
+    proof = proved(position, ProofPlan(leaf=0, effort=20))
+    assert verify(proof).bounds == proof.bounds
+    monkeypatch.setattr(certificate_graph, "_MOST_ENTRIES", 64)
+    with raises(InvalidArgument, "positions are too many"):
+        proved(position, ProofPlan(leaf=0))
 
 
 # What is false or damaged is rejected.
@@ -461,15 +456,15 @@ def test_positions_outside_the_format_are_refused() -> None:
 # Limits and resumption.
 
 
-@pytest.mark.parametrize(("name", "value"), [("leaf", -1), ("cap", 256), ("seeds", 0), ("trial", -5)])
+@pytest.mark.parametrize(("name", "value"), [("leaf", -1), ("cap", 256), ("seeds", 0), ("effort", 21)])
 def test_settings_out_of_range_are_refused(name: str, value: int) -> None:
     with raises(InvalidArgument, name, value):
         ProofPlan(**{name: value})
 
 
 def test_a_leaf_that_takes_too_long_is_halved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mancala_env.solver.certificate_trials._MOST_SEARCHED", 0)
-    monkeypatch.setattr("mancala_env.solver.certificate_trials._SEARCHED_EACH", 0)
+    monkeypatch.setattr("mancala_env.solver.certificate_graph._MOST_SEARCHED", 0)
+    monkeypatch.setattr("mancala_env.solver.certificate_graph._SEARCHED_EACH", 0)
     proof = proved(Position(small("leyla")), ProofPlan(leaf=5))
     assert max(claim.leaf for claim in proof.claims) < 5
     assert verify(proof).bounds == proof.bounds
@@ -482,27 +477,36 @@ def test_a_table_that_is_too_small_is_refused() -> None:
         walk.enlarge()
 
 
-def test_an_interrupted_proof_resumes(tmp_path: Path) -> None:
-    checkpoint, plan = tmp_path / "part", ProofPlan(leaf=0, seeds=2)
-    position = Position(small("leyla"))
-    seen = [0]
+def interrupted(position: Position, plan: ProofPlan, checkpoint: Path) -> dict[str, Any]:
+    """Interrupt a proof when the claim of the first player is proved, and return the checkpoint's content."""
 
     def stop(now: ProofProgress) -> None:
-        if now.letters > seen[-1]:
-            seen.append(now.letters)
+        if now.least is not None and now.player == NORTH:
             raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mancala_env.solver.certificate_search._PROGRESS_SECONDS", 0.0)
-        for _ in range(3):
-            with pytest.raises(KeyboardInterrupt):
-                proved(position, plan, checkpoint=checkpoint, progress=stop)
-    assert len(seen) == 4  # each call went further than the one before
+        with pytest.raises(KeyboardInterrupt):
+            proved(position, plan, checkpoint=checkpoint, progress=stop)
+    return json.loads(checkpoint.read_text())
+
+
+def test_an_interrupted_proof_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint, position, plan = tmp_path / "part", Position(small("leyla")), ProofPlan(leaf=0, seeds=2)
+    kept = interrupted(position, plan, checkpoint)["letters"]
+    assert list(kept) == ["0 0 0", "0 0 1"]
     with raises(InvalidArgument, str(checkpoint)):
         proved(position, ProofPlan(leaf=1), checkpoint=checkpoint)
+    made = []
+    attempt = certificate_graph.Attempt
+    monkeypatch.setattr(certificate_search, "Attempt", lambda *given: made.append(given) or attempt(*given))
     proof = proved(position, plan, checkpoint=checkpoint)
-    assert proof.bounds == proved(position, plan).bounds
+    assert [given[1].player for given in made] == [1, 1]
+    assert proof.to_bytes() == proved(position, plan).to_bytes()
+    assert proof.claims[0].letters.decode() == min(kept.values(), key=len)
+    made.clear()
     assert proved(position, plan, checkpoint=checkpoint).to_bytes() == proof.to_bytes()
+    assert not made
 
 
 def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
@@ -514,52 +518,22 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
 
 def test_a_checkpoint_with_letters_of_other_turns_is_refused(tmp_path: Path) -> None:
     checkpoint, position, plan = tmp_path / "part", Position(small("leyla")), ProofPlan(leaf=0)
-
-    def stop(now: ProofProgress) -> None:
-        if now.letters > 0:
-            raise KeyboardInterrupt
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mancala_env.solver.certificate_search._PROGRESS_SECONDS", 0.0)
-        with pytest.raises(KeyboardInterrupt):
-            proved(position, plan, checkpoint=checkpoint, progress=stop)
-    kept = json.loads(checkpoint.read_text())
-    kept["unfinished"] = dict.fromkeys(kept["unfinished"], "z")
+    kept = interrupted(position, plan, checkpoint)
+    kept["letters"] = dict.fromkeys(kept["letters"], "z")
     checkpoint.write_text(json.dumps(kept))
-    with raises(InvalidArgument, "letter 1", "delete"):
+    with raises(InvalidArgument, "delete"):
         proved(position, plan, checkpoint=checkpoint)
 
 
 @pytest.mark.parametrize(
-    ("part", "key", "letters"),
-    [
-        ("letters", None, 5),
-        ("letters", None, 0),
-        ("letters", None, None),
-        ("letters", "0 x 0", ""),
-        ("letters", None, "-"),
-        ("letters", None, "\ud800"),
-        ("letters", None, "."),
-        ("unfinished", None, None),
-        ("unfinished", None, 7),
-    ],
+    ("key", "letters"),
+    [(None, 5), (None, 0), (None, None), ("0 x 0", ""), (None, "-"), (None, "\ud800"), (None, ".")],
 )
-def test_damaged_letters_of_a_checkpoint_are_refused(
-    part: str, key: str | None, letters: Any, tmp_path: Path, monkeypatch
-) -> None:
+def test_damaged_letters_of_a_checkpoint_are_refused(key: str | None, letters: Any, tmp_path: Path) -> None:
     checkpoint, position, plan = tmp_path / "part", Position(small("leyla")), ProofPlan(leaf=0)
-
-    def stop(now: ProofProgress) -> None:
-        # The attempt for the first player ends before that for the second begins.
-        if now.player == NORTH and now.letters > 0:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr("mancala_env.solver.certificate_search._PROGRESS_SECONDS", 0.0)
-    with pytest.raises(KeyboardInterrupt):
-        proved(position, plan, checkpoint=checkpoint, progress=stop)
-    kept = json.loads(checkpoint.read_text())
-    ((found, whole),) = kept[part].items()
-    kept[part] = {key or found: whole[:-1] if letters == "-" else letters}
+    kept = interrupted(position, plan, checkpoint)
+    ((found, whole),) = kept["letters"].items()
+    kept["letters"] = {key or found: whole[:-1] if letters == "-" else letters}
     checkpoint.write_text(json.dumps(kept))
     with raises(InvalidArgument, checkpoint, "delete it"):
         proved(position, plan, checkpoint=checkpoint)
@@ -728,45 +702,19 @@ def test_proofs_of_turns_need_the_name_of_a_file(out: str, capsys: pytest.Captur
     assert "--out" in capsys.readouterr().err
 
 
-def test_a_second_interrupt_keeps_the_letters_after_a_leaf_was_halved(tmp_path, monkeypatch) -> None:
+def test_a_proof_resumes_after_a_leaf_was_halved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint, position, plan = tmp_path / "part", Position(small("leyla")), ProofPlan(leaf=5)
-    seen: list[int] = []
-
-    def stop_after_halving(now: ProofProgress) -> None:
-        seen.append(now.letters)
-        if 0 < now.letters < max(seen):
-            raise KeyboardInterrupt
-
-    def stop_at_once(now: ProofProgress) -> None:
-        if now.least is not None:
-            raise KeyboardInterrupt
-
     for name in ("_MOST_SEARCHED", "_SEARCHED_EACH"):
-        monkeypatch.setattr(f"mancala_env.solver.certificate_trials.{name}", 0)
-    monkeypatch.setattr("mancala_env.solver.certificate_search._PROGRESS_SECONDS", 0.0)
-    with pytest.raises(KeyboardInterrupt):
-        proved(position, plan, checkpoint=checkpoint, progress=stop_after_halving)
-    ((key, letters),) = json.loads(checkpoint.read_text())["unfinished"].items()
+        monkeypatch.setattr(f"mancala_env.solver.certificate_graph.{name}", 0)
+    (key,) = interrupted(position, plan, checkpoint)["letters"]
     assert key != "0 5 0"
-    assert letters
-    with pytest.raises(KeyboardInterrupt):
-        proved(position, plan, checkpoint=checkpoint, progress=stop_at_once)
-    assert json.loads(checkpoint.read_text())["unfinished"].get(key, "").startswith(letters)
-    assert proved(position, plan, checkpoint=checkpoint).bounds == proved(position, plan).bounds
+    assert proved(position, plan, checkpoint=checkpoint).to_bytes() == proved(position, plan).to_bytes()
 
 
-@pytest.mark.parametrize("part", ["letters", "unfinished"])
-def test_a_checkpoint_without_its_parts_is_refused(part: str, tmp_path: Path, monkeypatch) -> None:
+@pytest.mark.parametrize("part", ["letters", "settings"])
+def test_a_checkpoint_without_its_parts_is_refused(part: str, tmp_path: Path) -> None:
     checkpoint, position = tmp_path / "part", Position(small("leyla"))
-
-    def stop(now: ProofProgress) -> None:
-        if now.least is not None:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr("mancala_env.solver.certificate_search._PROGRESS_SECONDS", 0.0)
-    with pytest.raises(KeyboardInterrupt):
-        proved(position, ProofPlan(), checkpoint=checkpoint, progress=stop)
-    kept = json.loads(checkpoint.read_text())
+    kept = interrupted(position, ProofPlan(), checkpoint)
     for content in ({**kept, part: []}, {name: value for name, value in kept.items() if name != part}):
         checkpoint.write_text(json.dumps(content))
         with raises(InvalidArgument, checkpoint):

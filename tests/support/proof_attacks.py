@@ -11,7 +11,6 @@ from functools import lru_cache
 from pathlib import Path
 
 import naive
-import numpy as np
 from compiled_checkers import Checkers, case_of, compare, random_cases, recorded_cases
 from proof_checks import WORDS, damaged
 from recorded_games import RECORDINGS, recorded
@@ -21,9 +20,9 @@ from twins import naive_rules, random_pair
 from mancala_env import Position, Ruleset, rulesets, solver
 from mancala_env.errors import InvalidArgument, MancalaError
 from mancala_env.solver import certificate_walk as walks
-from mancala_env.solver.certificate import Claim, InvalidProof, Proof, num_seeds
+from mancala_env.solver.certificate import DEFAULT_MEMORY_MB, Claim, InvalidProof, Proof, Walk, num_seeds
+from mancala_env.solver.certificate_graph import question_at
 from mancala_env.solver.certificate_search import ProofPlan, prove
-from mancala_env.solver.certificate_trials import Attempt
 
 _MOST_LEAF = 8
 """Free seeds of a position that a checker may have to search in a damaged file."""
@@ -81,16 +80,17 @@ def assert_true(content: bytes, used: solver.Solver) -> bool:
 
 def _assert_every_turn_wins(position: Position, claim: Claim, used: solver.Solver) -> None:
     """Ask the solver about every turn that the letters of an accepted claim name."""
-    attempt = Attempt(position, claim, used, trial=1, seed=0)  # (without trials it takes turns by itself)
+    walk, stride = Walk(position, claim, DEFAULT_MEMORY_MB), 1 + position.ruleset.num_holes
     for place, turn in enumerate(letter - ord("a") for letter in claim.letters):
-        status = walks.PAUSED
-        while status == walks.PAUSED:
-            status = attempt.advance()
+        while (status := walk.resume()) == walks.PAUSED:
+            pass
         assert status == walks.NEEDS_BYTE
-        answers = attempt._look_up()
-        result = answers[turn][0] or attempt._ask(turn, answers[turn], _MOST_NODES)
-        assert result >= 0, (claim, place)
-        attempt.walk.add(np.array([turn], np.uint8))
+        row = walk.register(walks.PLY) * stride + 1 + turn
+        beta, is_provers = question_at(walk.claim, walk.line.games, row)
+        games = walk.line.games[row][None]
+        bound = used.within(_MOST_NODES, lambda games=games, beta=beta: used.prove(games, beta))
+        assert bound is None or (bound >= beta) == is_provers, (claim, place)
+        walk.add([turn])
 
 
 def _proof(rng: random.Random) -> tuple[Proof, solver.Solver]:
@@ -106,7 +106,8 @@ def _proof(rng: random.Random) -> tuple[Proof, solver.Solver]:
         used = solver.Solver(ruleset, memory_mb=16)
         if position.is_over or used.value_within(position, _MOST_NODES) is None:
             continue
-        plan = ProofPlan(leaf=rng.randint(0, 4), cap=rng.choice((255, 255, 255, 0, 1, 3)), trial=50)
+        cap, effort = rng.choice((255, 255, 255, 0, 1, 3)), rng.randint(0, 9)
+        plan = ProofPlan(leaf=rng.randint(0, 4), cap=cap, effort=effort)
         try:
             return prove(position, plan, memory_mb=16), used
         except InvalidArgument as error:  # no proof with this cap
