@@ -58,8 +58,8 @@ The value is the margin for the player to move, without seeds in stores. *Positi
 visits, without positions of at most *leaf* free seeds. The checkers search these themselves.
 
 `mancala prove NAME` makes a file, most of them in less than a minute. `gabata_i` with
-`--memory_mb 8192 --num_threads 2` takes 20 minutes, and `ludii_leyla_gobale_gabradarre` with
-`--memory_mb 3000` an hour.
+`--memory_mb 8192 --num_threads 2` takes 20 minutes. The files here are from an earlier search for small
+proofs, so the command makes others now.
 `make proofs` checks all files with all checkers and writes this page.
 The times are processor seconds of one run on {machine}. A check that takes much longer is stopped.
 
@@ -83,7 +83,8 @@ mancala verify leyla-S1-N5.proof
 The value is the margin for the player to move, without seeds in stores. So with a value of +3 a round ends
 even if the opponent leads by 3 seeds in stores. [The table of starts](../README.md#files) explains the other
 columns.
-`mancala prove POSITION` makes a file.
+`mancala prove POSITION` makes a file. Those of `ludii_leyla_gobale_gabradarre` are large, and were made with
+`--effort 1`.
 `make proofs` checks all files with all checkers and writes this page.
 The times are processor seconds of one run on {machine}. A check that takes much longer is stopped.
 

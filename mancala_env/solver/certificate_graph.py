@@ -52,7 +52,7 @@ _LEAF_IS_SLOW = 2  # a result besides 1, -1 and 0
 
 # The logarithm of an estimate is the sum of these weights times 1, F, the seeds that the prover needs, the
 # opponent's replies, owned holes of the prover and of the opponent, F times F, and F times the needed seeds.
-# The weights are from a regression over proofs of fair openings of six rulesets.
+# Except for the first, they are from a regression over proofs of fair openings of six rulesets.
 _WEIGHTS = -3.0, 0.76, -0.15, 0.41, -0.12, -0.08, -0.02, 0.018
 _LEAST_LOG, _MOST_LOG, _LOG_2 = 0.3, 20.0, 0.693
 # Noise of every seed but the first: up to this share of a factor of e.
