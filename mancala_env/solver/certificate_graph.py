@@ -435,7 +435,7 @@ class Attempt:
         walk.num_turns = walk_along(*arrays, self._search.graph, _LETTER_STEPS)
         status = walk.status()
         if status in (walks.REFUTED, walks.NO_SUCH_TURN):
-            raise RuntimeError(f"the search left out a position of the proof; {walk.where()}")
+            raise RuntimeError(f"the search missed a position of the proof; {walk.where()}")
         return status == walks.DONE
 
     def _enlarge(self) -> None:
