@@ -205,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("rulesets", nargs="*", help="rulesets whose proofs to make first")
     parser.add_argument("--actions", action="store_true", help="make missing proofs after each first turn")
     parser.add_argument("--fair", action="store_true", help="make missing proofs of fair openings")
-    for option, default in {"leaf": 8, "cap": 255, "seeds": 1, "effort": 4, "memory_mb": 1024}.items():
+    for option, default in {"leaf": 8, "cap": 255, "seeds": 1, "effort": 2, "memory_mb": 1024}.items():
         parser.add_argument(f"--{option}", type=int, default=default, help="as of mancala prove")
     shared = "use one solver for all proofs of a ruleset, which saves searches"
     parser.add_argument("--shared", action="store_true", help=shared)

@@ -46,13 +46,13 @@ class ProofPlan:
             is exact. A smaller number can prove more positions at once, or none at all.
         seeds: Number of attempts for each claim. The smallest proof is kept.
         effort: How much to search for a small proof, 0 to 20. Two more make files about a third smaller, and
-            take two to five times as long. It is reduced if the search needs more than a gigabyte.
+            take two to ten times as long. It is reduced if the search needs more than a gigabyte.
     """
 
     leaf: int = 8
     cap: int = 255
     seeds: int = 1
-    effort: int = 4
+    effort: int = 2
 
     def __post_init__(self) -> None:
         """Check the ranges."""
