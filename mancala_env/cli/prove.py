@@ -29,7 +29,7 @@ def add_arguments(parser: Parser) -> None:
     add("--leaf", type=int, default=8, help="most free seeds of a position that a checker searches itself")
     add("--cap", type=int, default=255, help="largest level of an owned hole in the accounts; 255 is exact")
     add("--seeds", type=int, default=1, help="number of attempts for each claim; the smallest proof is kept")
-    add("--effort", type=int, default=2, help="effort for a small file, 0 to 20; see ProofPlan")
+    add("--effort", type=int, default=2, help="effort for a small file, 0 to 20; two more save about a third")
     add("--memory_mb", type=int, default=1024, help="size of the transposition table in MB")
     add_common(parser, threads="one")
 

@@ -32,7 +32,7 @@ from mancala_env.solver.certificate_graph import Attempt, GraphTooLarge, LeafToo
 from mancala_env.solver.exact import Solver
 
 _PROGRESS_SECONDS = 0.5
-_LEAST_EFFORT = -20
+_LEAST_EFFORT = -20  # of attempts after some that needed too much memory
 
 
 @dataclass(frozen=True)
