@@ -83,8 +83,9 @@ mancala verify leyla-S1-N5.proof
 The value is the margin for the player to move, without seeds in stores. So with a value of +3 a round ends
 even if the opponent leads by 3 seeds in stores. [The table of starts](../README.md#files) explains the other
 columns.
-`mancala prove POSITION` makes a file. Those of `ludii_leyla_gobale_gabradarre` are large; with more
-`--effort` the command makes smaller ones.
+`mancala prove POSITION` makes a file. Those of `ludii_leyla_gobale_gabradarre` are large. With `--effort 4`
+the command makes smaller ones. Some of `gabata_i` have a larger leaf for
+the same reason.
 `make proofs` checks all files with all checkers and writes this page.
 The times are processor seconds of one run on {machine}. A check that takes much longer is stopped.
 
