@@ -84,8 +84,7 @@ The value is the margin for the player to move, without seeds in stores. So with
 even if the opponent leads by 3 seeds in stores. [The table of starts](../README.md#files) explains the other
 columns.
 `mancala prove POSITION` makes a file. Those of `ludii_leyla_gobale_gabradarre` are large. With `--effort 4`
-the command makes smaller ones. Some of `gabata_i` have a larger leaf for
-the same reason.
+the command makes smaller ones. Large ones of `gabata_i` have a larger leaf, which makes them smaller.
 `make proofs` checks all files with all checkers and writes this page.
 The times are processor seconds of one run on {machine}. A check that takes much longer is stopped.
 
