@@ -88,10 +88,14 @@ def test_published_proofs_are_valid(checkers: Checkers, path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({path.stem.split("-")[0] for path in listed(FAIR)}))
 def test_published_proofs_of_fair_openings_are_valid(checkers: Checkers, name: str) -> None:
-    """One of the two quick checkers, in turn, accepts each file, and the one in Python the quickest."""
+    """One of the two quick checkers, in turn, accepts each file that it needs few seconds for.
+
+    The checker in Python accepts the quickest. `make proofs` runs all of them.
+    """
     files = {path: times for path, times in listed(FAIR).items() if path.stem.split("-")[0] == name}
-    for path, verdict in zip(files, itertools.cycle((checkers.c_verdict, is_valid_in_package))):
-        assert verdict(path.read_bytes()), path
+    turns = itertools.cycle(((checkers.c_verdict, 0), (is_valid_in_package, 2)))
+    for (path, times), (verdict, checker) in zip(files.items(), turns):
+        assert times[checker] >= MOST_SECONDS or verdict(path.read_bytes()), path
     quickest = min(files, key=lambda path: files[path][1])
     assert python_verdict(quickest.read_bytes())
 
