@@ -13,7 +13,7 @@ enum { MOVER_STUCK, EITHER_STUCK, BOTH_STUCK };
 enum { FREE_OPENING, RIGHTMOST, EIGHTS };
 enum { SOUTH, NORTH, NOBODY };
 enum { FAILS = -1, UNKNOWN, HOLDS };                /* the prover's claim, for a position */
-enum { MAX_HOLES = 24, MAX_LAPS = 1000, STALL = 50, CACHE = 1 << 18, NONE = 1000 };
+enum { MAX_HOLES = 24, MAX_LAPS = 1000, STALL = 50, LEAST_ROOM = 1 << 18, MOST_ROOM = 1 << 23, NONE = 1000 };
 
 static int W, H, start_seeds, clockwise, landing, last_stays, four_anywhere, empty_stays, round_end, opening;
 static int seeds[MAX_HOLES], owner[MAX_HOLES], stores[2], mover, stall, is_set, total; /* the position of the file */
@@ -130,7 +130,7 @@ static Position first_position(void) {  /* of the walk, for this prover and cap 
 /* ---- what is known ---- */
 typedef struct { Position p; int16_t holds, fails; int is_used; } Entry; /* the prover gets `holds` more than got, not `fails` */
 static Entry *table, *cache;                        /* of the walk; of the search of small positions, which may forget */
-static size_t room, num_used;
+static size_t room, num_used, cache_room;
 
 static size_t hash(const Position *p) {
     uint64_t x = 0x9E3779B97F4A7C15u, words[(KEY + 7) / 8] = {0};
@@ -140,7 +140,7 @@ static size_t hash(const Position *p) {
 }
 static Entry *find(const Position *p, int is_small) {  /* the entry of a position, or the place for it */
     size_t i = hash(p);
-    if (is_small) return &cache[i % CACHE];
+    if (is_small) return &cache[i & (cache_room - 1)];
     for (i %= room; table[i].is_used && memcmp(&table[i].p, p, KEY); i = (i + 1) % room) { }
     return &table[i];
 }
@@ -278,12 +278,12 @@ int main(int argc, char **argv) {
         claims[P][2] = number(" leaf ", 0, 255), claims[P][3] = number(" letters ", 0, 2000000000);
         expect("\n");
     } while (*at != '\n');
-    at++;
-    for (P = SOUTH; P <= NORTH; P++) {
+    for (at++, P = SOUTH; P <= NORTH; P++) {
         if (!has_claim[P]) continue;
         letters = at, need = claims[P][0], cap = claims[P][1], leaf = claims[P][2], room = 1 << 16, num_used = 0;
-        free(table), free(cache);
-        table = calloc(room, sizeof *table), cache = calloc(CACHE, sizeof *cache);
+        free(table), free(cache), cache_room = LEAST_ROOM;
+        while (cache_room < MOST_ROOM && cache_room < 32 * (size_t)claims[P][3]) cache_room *= 2;
+        table = calloc(room, sizeof *table), cache = calloc(cache_room, sizeof *cache);
         if (!table || !cache) stop(2, "out of", "memory");
         Position first = first_position();
         int result = known(&first);
