@@ -13,7 +13,7 @@ enum { MOVER_STUCK, EITHER_STUCK, BOTH_STUCK };
 enum { FREE_OPENING, RIGHTMOST, EIGHTS };
 enum { SOUTH, NORTH, NOBODY };
 enum { FAILS = -1, UNKNOWN, HOLDS };                /* the prover's claim, for a position */
-enum { MAX_HOLES = 24, MAX_LAPS = 1000, STALL = 50, LEAST_ROOM = 1 << 18, MOST_ROOM = 1 << 23, NONE = 1000 };
+enum { MAX_HOLES = 24, MAX_LAPS = 1000, STALL = 50, LEAST_CACHE = 1 << 18, MOST_CACHE = 1 << 23, NONE = 1000 };
 
 static int W, H, start_seeds, clockwise, landing, last_stays, four_anywhere, empty_stays, round_end, opening;
 static int seeds[MAX_HOLES], owner[MAX_HOLES], stores[2], mover, stall, is_set, total; /* the position of the file */
@@ -281,8 +281,8 @@ int main(int argc, char **argv) {
     for (at++, P = SOUTH; P <= NORTH; P++) {
         if (!has_claim[P]) continue;
         letters = at, need = claims[P][0], cap = claims[P][1], leaf = claims[P][2], room = 1 << 16, num_used = 0;
-        free(table), free(cache), cache_room = LEAST_ROOM;
-        while (cache_room < MOST_ROOM && cache_room < 32 * (size_t)claims[P][3]) cache_room *= 2;
+        free(table), free(cache), cache_room = LEAST_CACHE;
+        while (cache_room < MOST_CACHE && cache_room < 32 * (size_t)claims[P][3]) cache_room *= 2;
         table = calloc(room, sizeof *table), cache = calloc(cache_room, sizeof *cache);
         if (!table || !cache) stop(2, "out of", "memory");
         Position first = first_position();

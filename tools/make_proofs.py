@@ -85,7 +85,7 @@ even if the opponent leads by 3 seeds in stores. [The table of starts](../README
 columns.
 `mancala prove POSITION` makes a file. Those of `ludii_leyla_gobale_gabradarre` are large. With `--effort 4`
 the command makes smaller ones. Large ones of `gabata_i` have a larger leaf, which makes them smaller.
-To check one of these takes minutes, and up to a gigabyte of memory.
+To check one of these takes up to 12 minutes, and up to two gigabytes of memory.
 `make proofs` checks all files with all checkers and writes this page.
 The times are processor seconds of one run on {machine}. A check that takes much longer is stopped.
 

@@ -90,7 +90,7 @@ def test_published_proofs_are_valid(checkers: Checkers, path: Path) -> None:
 def test_published_proofs_of_fair_openings_are_valid(checkers: Checkers, name: str) -> None:
     """One of the two quick checkers, in turn, accepts each file that it needs few seconds for.
 
-    The checker in Python accepts the quickest. `make proofs` runs all of them.
+    The checker in Python accepts the quickest file. `make proofs` runs each checker on each file.
     """
     files = {path: times for path, times in listed(FAIR).items() if path.stem.split("-")[0] == name}
     turns = itertools.cycle(((checkers.c_verdict, 0), (is_valid_in_package, 2)))
